@@ -15,19 +15,19 @@ bool is_allowed(char c) {
 caf::error check_part(std::string_view part, const char* name, std::size_t limit) {
   const auto what = std::string{name} + " ";
   if (part.empty())
-    return make_error(errc::invalid_scope, what + "is empty; give 1 to " + std::to_string(limit)
-                                             + " characters of A-Z a-z 0-9 _ -");
+    return make_error(errc::invalid_scope,
+                      what + "is empty; give 1 to " + std::to_string(limit) + " characters of A-Z a-z 0-9 _ -");
   if (part.size() > limit)
     return make_error(errc::invalid_scope, what + "has " + std::to_string(part.size()) + " characters; at most "
-                                             + std::to_string(limit) + " are allowed");
+                                               + std::to_string(limit) + " are allowed");
   const auto bad = std::find_if_not(part.begin(), part.end(), is_allowed);
   if (bad != part.end()) {
     // Never echo control bytes into a terminal or a log.
     const auto byte = static_cast<unsigned char>(*bad);
     const auto shown = byte > 0x20 && byte < 0x7f ? "'" + std::string(1, *bad) + "'" : "byte " + std::to_string(byte);
     return make_error(errc::invalid_scope, what + "holds " + shown + " at position "
-                                             + std::to_string(bad - part.begin() + 1)
-                                             + "; only A-Z a-z 0-9 _ - are allowed");
+                                               + std::to_string(bad - part.begin() + 1)
+                                               + "; only A-Z a-z 0-9 _ - are allowed");
   }
   return {};
 }

@@ -31,7 +31,8 @@ using sandbox_actor = client_actor::extend_with<actor_of<
   adopt_answer(adopt_sandbox),   // claim an orphan
   sandbox_status(query_status),  // at once, in any state
   void(renew_tick),              // renew the lease
-  void(retire)>>;                // end the actor, if still absent
+  void(retire),                  // end the actor, if still absent
+  void(tick)>>;                  // its own reminder to claim a teardown marker again
 
 /// The front of a node: scope to id, id to sandbox actor. Never waits for I/O, decides nothing about a life.
 using provider_actor = actor_of<
