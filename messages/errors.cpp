@@ -44,6 +44,7 @@ constexpr std::array<entry, errc_count> entries{{
   {"config_invalid", "invalid configuration"},
   {"already_running", "already running"},
   {"protocol_error", "unexpected answer from a peer"},
+  {"unreachable", "nothing listens at that address"},
 }};
 
 } // namespace

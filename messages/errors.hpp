@@ -41,10 +41,11 @@ enum class errc : std::uint8_t {
   config_invalid,     ///< the configuration was refused
   already_running,    ///< another node holds the port or the data directory
   protocol_error,     ///< the peer answered what was not asked
+  unreachable,        ///< nothing listens at that address
 };
 
 /// The number of error codes, for tests that walk them all.
-inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::protocol_error) + 1;
+inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::unreachable) + 1;
 
 /// The code's name as written in the source, for logs and JSON (`"capacity_exceeded"`).
 std::string to_string(errc code);
