@@ -42,6 +42,20 @@ struct provider_state {
   bool down = false;
 
   provider_state() = default;
+  provider_state(const provider_state&) = delete;
+  provider_state& operator=(const provider_state&) = delete;
+
+  // Whatever ends the provider, a kill included, ends what it has spawned.
+  ~provider_state() {
+    for (const auto& [id, e] : entries)
+      caf::anon_send_exit(e.handle, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(reconciler, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(heartbeat, caf::exit_reason::user_shutdown);
+    if (peers) {
+      caf::anon_send_exit(peers->capacity, caf::exit_reason::user_shutdown);
+      caf::anon_send_exit(peers->pool, caf::exit_reason::user_shutdown);
+    }
+  }
 
   const lifecycle_options& options() const { return peers->options; }
 
@@ -234,18 +248,6 @@ struct provider_state {
         [report, to] { to.ok(std::move(*report)); });
     return to;
   }
-
-  void end(const caf::error& reason) {
-    down = true;
-    for (const auto& [id, e] : entries) {
-      self->demonitor(e.handle.address());
-      self->send_exit(e.handle, reason);
-    }
-    self->send_exit(reconciler, reason);
-    self->send_exit(heartbeat, reason);
-    self->send_exit(peers->capacity, reason);
-    self->send_exit(peers->pool, reason);
-  }
 };
 
 provider_actor::behavior_type provider(provider_state::self_type self, lifecycle_options options,
@@ -263,10 +265,6 @@ provider_actor::behavior_type provider(provider_state::self_type self, lifecycle
   s.heartbeat = spawn_heartbeat(system, s.options());
   s.reconciler = spawn_reconciler(system, s.options(), self, store, backend);
   self->set_down_handler([&s](const caf::down_msg& x) { s.on_down(x); });
-  self->set_exit_handler([&s, self](caf::exit_msg& x) {
-    s.end(x.reason);
-    self->quit(std::move(x.reason));
-  });
   return {
       [&s](const acquire_sandbox& x) { return s.acquire(x); },
       [&s](const get_sandbox& x) { return s.get(x); },

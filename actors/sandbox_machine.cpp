@@ -252,14 +252,14 @@ void sandbox_machine::advance_lease(event what, const lease_answer& answer) {
 
 void sandbox_machine::on_renewal(event what, const lease_answer& answer) {
   renewal_out_ = false;
+  const auto from = state_;
+  const auto& cell = arrive(what);
   // A take or claim that was sent after this renewal speaks later: whatever the renewal saw is history (spec R17).
   if (renewal_mark_ != publishes_) {
     if (step_ == step::renewing)
       start_renewing();
-    return;
+    return left(from, what, bit(from));
   }
-  const auto from = state_;
-  const auto& cell = arrive(what);
   switch (cell.what) {
   case action::advance:
     if (what == event::renewed && answer.epoch.value != 0)
@@ -320,6 +320,8 @@ void sandbox_machine::on_found(step_number step, const instance& found) {
     return;
   const auto from = state_;
   const auto& cell = arrive(event::found);
+  if (cell.what != action::advance)
+    return left(from, event::found, bit(from));
   if (!found.owner_scope.user.empty() && found.owner_scope != scope_) {
     open_failed(make_error(errc::id_collision, "id " + id_.value + " runs for " + to_text(found.owner_scope)), true);
   } else {
@@ -336,6 +338,8 @@ void sandbox_machine::on_created(step_number step, const instance& made) {
     return;
   const auto from = state_;
   const auto& cell = arrive(event::created);
+  if (cell.what != action::advance)
+    return left(from, event::created, bit(from));
   instance_ = made.instance;
   origin_ = acquire_origin::created;
   opened(origin_);

@@ -161,8 +161,10 @@ warm_pool_actor::behavior_type warm_pool(pool_state::self_type self, const lifec
       },
       [&s](const departed& x) { s.leave(x.id); },
       [&s, self](evict_one) -> caf::result<evicted> {
+        // Before the promise: it takes the sender out of the message.
+        const auto who = caf::actor_cast<caf::actor_addr>(self->current_sender());
         answer<evicted> to{self};
-        s.evict(to, 0, caf::actor_cast<caf::actor_addr>(self->current_sender()));
+        s.evict(to, 0, who);
         return to;
       },
       [&s](query_pool) {
