@@ -1,6 +1,11 @@
 #pragma once
 // The seam for message tracing, and the bound of every request: the two mix-ins under each actor of berth.
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -8,11 +13,100 @@
 
 namespace berth {
 
-/// Lets a tracer see every message of an actor. Switched off it costs one relaxed load per message.
+/// What a traced message was.
+enum class trace_kind : std::uint8_t { sent, request, response };
+
+/// One message from its queueing to the end of its handling, as a sink gets it. Times are nanoseconds of the actor
+/// system's clock, so that a simulation owns them.
+struct trace_event {
+  std::uint64_t trace = 0;   ///< shared by all that one first message caused
+  std::uint64_t span = 0;    ///< this message; grows with the order of queueing
+  std::uint64_t parent = 0;  ///< the message whose handling sent this one; 0 = none, a first message
+  std::uint64_t answers = 0; ///< of a response: the span of its request, 0 where that was not seen
+  trace_kind kind = trace_kind::sent;
+  bool handled = false; ///< false: dropped unseen, since its receiver had ended or awaited no such response any more
+  caf::actor_id sender = 0; ///< 0 = the clock, or nobody
+  caf::actor_id receiver = 0;
+  const char* sender_name = "";
+  const char* receiver_name = "";
+  std::int64_t queued_ns = 0;
+  std::int64_t started_ns = 0; ///< queued_ns where not handled
+  std::int64_t ended_ns = 0;
+  std::string message; ///< as it prints itself: bytes and environment values never appear
+};
+
+/// Receives trace events. Called by whichever thread handled the message: must be quick, and safe to be called by
+/// several at once.
+class trace_sink {
+public:
+  virtual ~trace_sink() = default;
+  virtual void on_event(trace_event event) noexcept = 0;
+};
+
+/// Switches tracing on for this process, into `sink`; with null, off. What is queued at that moment still goes to
+/// the sink that was installed when it was sent.
+void install_trace_sink(std::shared_ptr<trace_sink> sink);
+
+namespace detail {
+
+/// Read once per message; the one thing that tracing costs while it is off.
+extern std::atomic<bool> trace_on;
+
+/// Wraps a mailbox element so that the sink learns when its handling starts and ends, and so that whatever its handling
+/// sends is known to be caused by it.
+caf::mailbox_element_ptr trace_wrap(caf::mailbox_element_ptr element, caf::local_actor& receiver);
+
+/// Keeps the cause of one actor's run from leaking into what the same thread does afterwards.
+class trace_run {
+public:
+  explicit trace_run(const caf::local_actor& self);
+  ~trace_run();
+  trace_run(const trace_run&) = delete;
+  trace_run& operator=(const trace_run&) = delete;
+
+private:
+  std::uint64_t trace_;
+  std::uint64_t span_;
+};
+
+// ThreadSanitizer sees nothing of the synchronisation inside CAF's library, which the distribution builds without it. The
+// wrapper tells it what a mailbox guarantees (trace.cpp), so it is under every message of such a build.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool trace_always = true;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+inline constexpr bool trace_always = true;
+#else
+inline constexpr bool trace_always = false;
+#endif
+#else
+inline constexpr bool trace_always = false;
+#endif
+
+inline bool tracing() { return trace_always || trace_on.load(std::memory_order_relaxed); }
+
+} // namespace detail
+
+/// Lets a trace sink see every message of an actor: requests, responses, sends, timeouts, exits. Switched off it
+/// costs one relaxed load per message, and nothing in the actor.
 template <class Base>
 class traced : public Base {
 public:
   using Base::Base;
+  using Base::enqueue;
+
+  void enqueue(caf::mailbox_element_ptr element, caf::execution_unit* context) override {
+    if (detail::tracing())
+      element = detail::trace_wrap(std::move(element), *this);
+    Base::enqueue(std::move(element), context);
+  }
+
+  caf::resumable::resume_result resume(caf::execution_unit* context, std::size_t max_throughput) override {
+    if (!detail::tracing())
+      return Base::resume(context, max_throughput);
+    const detail::trace_run run{*this};
+    return Base::resume(context, max_throughput);
+  }
 };
 
 /// Bounds requests with one clock entry per actor instead of one per request. CAF's own request timeouts cost a
