@@ -1,0 +1,121 @@
+#pragma once
+// A local backend with one sandbox, for tests; every test runs with bubblewrap and without isolation.
+#include <filesystem>
+#include <optional>
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "backends/local/local.hpp"
+#include "messages/types.hpp"
+
+namespace berth {
+inline std::ostream& operator<<(std::ostream& out, errc x) { return out << to_string(x); }
+inline std::ostream& operator<<(std::ostream& out, exit_kind x) { return out << to_string(x); }
+inline std::ostream& operator<<(std::ostream& out, health x) { return out << to_string(x); }
+inline std::ostream& operator<<(std::ostream& out, isolation_mode x) { return out << to_string(x); }
+} // namespace berth
+
+namespace berth::test {
+
+/// A new directory, removed with all in it.
+class temp_dir {
+public:
+  temp_dir();
+  ~temp_dir();
+  temp_dir(const temp_dir&) = delete;
+  temp_dir& operator=(const temp_dir&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+private:
+  std::filesystem::path path_;
+};
+
+/// The two ways to run, for BOOST_DATA_TEST_CASE.
+inline const auto both_modes = boost::unit_test::data::make({isolation_mode::bubblewrap, isolation_mode::none});
+
+/// Whether the machine can do `mode`; says so visibly if not.
+bool possible(isolation_mode mode);
+
+/// Polls `condition` until it holds or `limit` has passed; the result is whether it holds.
+bool eventually(const std::function<bool()>& condition, std::chrono::milliseconds limit = std::chrono::seconds(10));
+
+/// How many processes of this machine have `text` among their arguments.
+int processes_with(const std::string& text);
+
+/// A text that no other process has among its arguments: a number of seconds for `sleep`.
+std::string unique_seconds();
+
+/// Settings of a backend on `data`.
+local_options options_for(isolation_mode mode, const std::filesystem::path& data);
+
+/// An actor system that speaks berth.
+struct test_config : caf::actor_system_config {
+  test_config();
+};
+
+/// A backend, one sandbox in it, and a client. Checks at its end that no process and no record is left.
+class sandbox {
+public:
+  explicit sandbox(isolation_mode mode, std::function<void(local_options&)> adjust = {});
+  ~sandbox();
+  sandbox(const sandbox&) = delete;
+  sandbox& operator=(const sandbox&) = delete;
+
+  /// Asks and waits for at most a minute.
+  template <class T, class Handle, class Request>
+  caf::expected<T> ask(const Handle& to, Request request) {
+    caf::expected<T> out = make_error(errc::timed_out);
+    self->request(to, std::chrono::seconds(60), std::move(request))
+      .receive([&](T& x) { out = std::move(x); }, [&](caf::error& e) { out = std::move(e); });
+    return out;
+  }
+
+  /// Runs a command; no answer is a failed test.
+  executed run(const std::string& command, std::optional<std::int64_t> timeout_ms = {});
+  caf::expected<executed> try_run(execute x) { return ask<executed>(client, std::move(x)); }
+
+  caf::expected<file_content> read(const std::string& path) {
+    return ask<file_content>(client, read_file{path, {}, {}});
+  }
+  caf::expected<file_written> write(const std::string& path, const std::string& text, bool append = false) {
+    return ask<file_written>(client, write_file{path, {text}, append});
+  }
+  caf::expected<dir_listing> list(const std::string& path, std::int32_t depth = 2) {
+    return ask<dir_listing>(client, list_dir{path, depth});
+  }
+
+  /// Makes a sandbox.
+  caf::expected<instance> create(const sandbox_id& id, std::uint64_t epoch = 1);
+  caf::expected<destroyed> destroy(const instance& x);
+
+  /// The host directory behind /mnt/user-data.
+  [[nodiscard]] std::filesystem::path user_data() const;
+
+  temp_dir data;
+  test_config config;
+  caf::actor_system system{config};
+  caf::scoped_actor self{system};
+  backend_actor backend;
+  instance made;
+  client_actor client;
+};
+
+/// Milliseconds since it was made.
+class stopwatch {
+public:
+  [[nodiscard]] std::int64_t ms() const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+} // namespace berth::test
+
+/// Runs the rest of the case only where the machine can do `sample`.
+#define BERTH_NEEDS(mode)                                                                                              \
+  if (!::berth::test::possible(mode))                                                                                  \
+  return
