@@ -87,19 +87,19 @@ void on_outcome(self_type self, outcome& x) {
   const auto promised = std::move(i->second);
   state.open.erase(i);
   std::visit(
-    [&](const auto& p) {
-      using type = std::decay_t<decltype(p)>;
-      if (!*x.result)
-        p.fail(x.result->error());
-      else
-        std::visit(
-          [&](auto& value) {
-            if constexpr (std::is_same_v<type, answer<std::decay_t<decltype(value)>>>)
-              p.ok(std::move(value));
-          },
-          **x.result);
-    },
-    promised);
+      [&](const auto& p) {
+        using type = std::decay_t<decltype(p)>;
+        if (!*x.result)
+          p.fail(x.result->error());
+        else
+          std::visit(
+              [&](auto& value) {
+                if constexpr (std::is_same_v<type, answer<std::decay_t<decltype(value)>>>)
+                  p.ok(std::move(value));
+              },
+              **x.result);
+      },
+      promised);
   if (state.open.empty())
     state.self_while_busy = nullptr;
 }
@@ -158,13 +158,13 @@ caf::result<T> offload(self_type self, Work work) {
   auto& state = self->state;
   answer<T> promised{self};
   state.loop->offload(
-    [home = expect(self, state.loop->next_number(), promised), mounts = state.view->mounts, work = std::move(work)] {
-      caf::expected<T> x = work(*mounts);
-      if (x)
-        home(outcome::value{std::move(*x)});
-      else
-        home(x.error());
-    });
+      [home = expect(self, state.loop->next_number(), promised), mounts = state.view->mounts, work = std::move(work)] {
+        caf::expected<T> x = work(*mounts);
+        if (x)
+          home(outcome::value{std::move(*x)});
+        else
+          home(x.error());
+      });
   return promised;
 }
 
@@ -189,7 +189,7 @@ command_list on_list(self_type self) {
   const auto now = self->clock().now();
   for (const auto& [number, x] : self->state.commands)
     out.commands.push_back(
-      {x.id, x.command, std::chrono::duration_cast<std::chrono::milliseconds>(now - x.since).count()});
+        {x.id, x.command, std::chrono::duration_cast<std::chrono::milliseconds>(now - x.since).count()});
   return out;
 }
 
@@ -199,36 +199,36 @@ client_self::behavior_type local_client(self_type self, std::shared_ptr<engine> 
   state.loop = std::move(loop);
   state.view = std::move(view);
   return {
-    [self](execute& x) { return on_execute(self, x); },
-    [self](read_file& x) -> caf::result<file_content> {
-      const auto ours = !self->state.view->isolated && self->state.written.contains(tidy(x.path));
-      return offload<file_content>(self, [x = std::move(x), ours](const auto& m) { return read_text(m, x, ours); });
-    },
-    [self](write_file& x) -> caf::result<file_written> {
-      const auto translate = !self->state.view->isolated;
-      if (translate)
-        self->state.written.insert(tidy(x.path));
-      return offload<file_written>(
-        self, [x = std::move(x), translate](const auto& m) { return write_text(m, x, translate); });
-    },
-    [self](update_file& x) -> caf::result<file_written> {
-      return offload<file_written>(self, [x = std::move(x)](const auto& m) { return write_bytes(m, x); });
-    },
-    [self](download_file& x) -> caf::result<file_content> {
-      return offload<file_content>(self, [x = std::move(x)](const auto& m) { return read_bytes(m, x); });
-    },
-    [self](list_dir& x) -> caf::result<dir_listing> {
-      return offload<dir_listing>(self, [x = std::move(x)](const auto& m) { return list_tree(m, x); });
-    },
-    [](const glob_files&) -> caf::result<glob_answer> {
-      return make_error(errc::unsupported, "glob_files: the local backend cannot search by pattern yet");
-    },
-    [](const grep_files&) -> caf::result<grep_answer> {
-      return make_error(errc::unsupported, "grep_files: the local backend cannot search in files yet");
-    },
-    [self](const stop_commands& x) { return on_stop(self, x); },
-    [self](list_commands) { return on_list(self); },
-    [self](outcome& x) { on_outcome(self, x); },
+      [self](execute& x) { return on_execute(self, x); },
+      [self](read_file& x) -> caf::result<file_content> {
+        const auto ours = !self->state.view->isolated && self->state.written.contains(tidy(x.path));
+        return offload<file_content>(self, [x = std::move(x), ours](const auto& m) { return read_text(m, x, ours); });
+      },
+      [self](write_file& x) -> caf::result<file_written> {
+        const auto translate = !self->state.view->isolated;
+        if (translate)
+          self->state.written.insert(tidy(x.path));
+        return offload<file_written>(
+            self, [x = std::move(x), translate](const auto& m) { return write_text(m, x, translate); });
+      },
+      [self](update_file& x) -> caf::result<file_written> {
+        return offload<file_written>(self, [x = std::move(x)](const auto& m) { return write_bytes(m, x); });
+      },
+      [self](download_file& x) -> caf::result<file_content> {
+        return offload<file_content>(self, [x = std::move(x)](const auto& m) { return read_bytes(m, x); });
+      },
+      [self](list_dir& x) -> caf::result<dir_listing> {
+        return offload<dir_listing>(self, [x = std::move(x)](const auto& m) { return list_tree(m, x); });
+      },
+      [](const glob_files&) -> caf::result<glob_answer> {
+        return make_error(errc::unsupported, "glob_files: the local backend cannot search by pattern yet");
+      },
+      [](const grep_files&) -> caf::result<grep_answer> {
+        return make_error(errc::unsupported, "grep_files: the local backend cannot search in files yet");
+      },
+      [self](const stop_commands& x) { return on_stop(self, x); },
+      [self](list_commands) { return on_list(self); },
+      [self](outcome& x) { on_outcome(self, x); },
   };
 }
 

@@ -184,8 +184,8 @@ void command::finish() {
   x.err.data = std::move(err_.kept);
   x.out_total = out_.total;
   x.err_total = err_.total;
-  x.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started_)
-                    .count();
+  x.duration_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started_).count();
   answer(std::move(x));
 }
 

@@ -22,20 +22,20 @@ namespace fs = std::filesystem;
 caf::error directory_error(int code, const std::string& what, const fs::path& path) {
   const auto text = what + " '" + path.string() + "': " + std::strerror(code);
   switch (code) {
-    case EACCES:
-    case EPERM:
-      return make_error(errc::permission_denied, text);
-    case EROFS:
-      return make_error(errc::read_only, text);
-    case ENOSPC:
-    case EDQUOT:
-      return make_error(errc::no_space, text);
-    case ENOTDIR:
-    case ENAMETOOLONG:
-    case ENOENT:
-      return make_error(errc::config_invalid, text);
-    default:
-      return make_error(errc::backend_failure, text);
+  case EACCES:
+  case EPERM:
+    return make_error(errc::permission_denied, text);
+  case EROFS:
+    return make_error(errc::read_only, text);
+  case ENOSPC:
+  case EDQUOT:
+    return make_error(errc::no_space, text);
+  case ENOTDIR:
+  case ENAMETOOLONG:
+  case ENOENT:
+    return make_error(errc::config_invalid, text);
+  default:
+    return make_error(errc::backend_failure, text);
   }
 }
 
@@ -104,10 +104,9 @@ caf::expected<std::shared_ptr<const data_dir>> data_dir::open(const fs::path& ro
     char text[64] = {};
     const auto n = ::read(lock.get(), text, sizeof text - 1);
     const std::string pid{text, n > 0 ? std::strcspn(text, "\n") : 0};
-    return make_error(errc::already_running,
-                      "the data directory '" + resolved.string() + "' is used by "
-                        + (pid.empty() ? "another node" : "the node with process id " + pid)
-                        + "; stop that node, or give this one its own directory");
+    return make_error(errc::already_running, "the data directory '" + resolved.string() + "' is used by "
+                                                 + (pid.empty() ? "another node" : "the node with process id " + pid)
+                                                 + "; stop that node, or give this one its own directory");
   }
   const auto text = std::to_string(::getpid()) + "\n" + node + "\n";
   if (::ftruncate(lock.get(), 0) != 0

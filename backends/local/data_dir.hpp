@@ -18,7 +18,8 @@ class data_dir {
 public:
   /// Makes it where needed and takes the lock. Errors: already_running (names the pid that holds it), permission_denied,
   /// read_only, no_space, config_invalid (empty, or not a directory).
-  static caf::expected<std::shared_ptr<const data_dir>> open(const std::filesystem::path& root, const std::string& node);
+  static caf::expected<std::shared_ptr<const data_dir>> open(const std::filesystem::path& root,
+                                                             const std::string& node);
 
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
 

@@ -35,8 +35,8 @@ struct command_plan {
   std::vector<std::string> env;
   std::string cwd;
   std::chrono::milliseconds timeout{0};
-  std::int64_t cap = 0;                        ///< bytes kept, and passed to on_output, per stream
-  std::shared_ptr<const path_map> translation; ///< of what it prints; null = none
+  std::int64_t cap = 0;                                             ///< bytes kept, and passed to on_output, per stream
+  std::shared_ptr<const path_map> translation;                      ///< of what it prints; null = none
   std::function<void(stream, std::int64_t, std::string)> on_output; ///< may be empty
   std::function<void(caf::expected<executed>)> on_done;             ///< once
 };

@@ -26,7 +26,7 @@ caf::expected<std::string> read_whole(const mount_table& mounts, std::string_vie
     return make_error(errc::invalid_argument, "'" + printable(path) + "' is not a regular file");
   const auto too_large = [&](std::int64_t size) {
     return make_error(errc::too_large, "'" + printable(path) + "' has " + std::to_string(size) + " bytes; at most "
-                                         + std::to_string(file_cap) + " are read");
+                                           + std::to_string(file_cap) + " are read");
   };
   if (info.st_size > file_cap)
     return too_large(info.st_size);
@@ -176,7 +176,8 @@ caf::expected<file_content> read_bytes(const mount_table& mounts, const download
   std::replace(path.begin(), path.end(), '\\', '/');
   path = "/" + path.substr(std::min(path.find_first_not_of('/'), path.size()));
   if (path != "/mnt/user-data" && !path.starts_with("/mnt/user-data/"))
-    return make_error(errc::permission_denied, "'" + printable(x.path) + "': only files below /mnt/user-data are downloaded");
+    return make_error(errc::permission_denied,
+                      "'" + printable(x.path) + "': only files below /mnt/user-data are downloaded");
   auto data = read_whole(mounts, path);
   if (!data)
     return data.error();

@@ -159,7 +159,7 @@ void guest_handle::on_notice(const guest::notice& x) {
   if (x.kind == guest::notice_kind::failed) {
     c->fail(make_error(x.value == ENOENT || x.value == EACCES ? errc::command_not_found : errc::backend_failure,
                        "the command could not be started: " + std::string{std::strerror(x.value)}
-                         + (x.value == E2BIG ? " (command and environment together, or one of them)" : "")));
+                           + (x.value == E2BIG ? " (command and environment together, or one of them)" : "")));
   } else {
     c->on_ended({x.kind == guest::notice_kind::exited ? exit_kind::exited : exit_kind::signaled, x.value});
   }

@@ -59,7 +59,7 @@ caf::expected<std::string> find_guest(const fs::path& wanted) {
     if (is_program(candidate))
       return fs::canonical(candidate, ec).string();
   return make_error(errc::command_not_found, "the supervisor program '" + candidates.front().string()
-                                               + "' is missing; install berth completely, or name it");
+                                                 + "' is missing; install berth completely, or name it");
 }
 
 caf::expected<std::string> find_shell() {
@@ -141,9 +141,17 @@ std::string try_program(std::vector<std::string> argv) {
 std::vector<std::string> guest_command(const isolation& x, const std::vector<mount>& mounts) {
   if (x.mode == isolation_mode::none)
     return {x.guest, guest::adopt_option};
-  std::vector<std::string> argv{x.bwrap,          "--unshare-user-try", "--unshare-pid", "--unshare-ipc",
-                                "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent", "--as-pid-1",
-                                "--cap-drop",    "ALL",                "--clearenv"};
+  std::vector<std::string> argv{x.bwrap,
+                                "--unshare-user-try",
+                                "--unshare-pid",
+                                "--unshare-ipc",
+                                "--unshare-uts",
+                                "--unshare-cgroup-try",
+                                "--die-with-parent",
+                                "--as-pid-1",
+                                "--cap-drop",
+                                "ALL",
+                                "--clearenv"};
   const auto add = [&](std::initializer_list<std::string> words) { argv.insert(argv.end(), words); };
   if (x.network == network_mode::none)
     add({"--unshare-net"});
@@ -220,9 +228,9 @@ caf::expected<isolation> choose_isolation(const local_options& options) {
   }
   return make_error(errc::unsupported,
                     "commands cannot be isolated on this machine: bubblewrap does not work here (" + why
-                      + "). Install the package bubblewrap; allow user namespaces (sysctl "
-                        "kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0; in a container, allow "
-                        "unshare and mount); or give up isolation by name: `isolation: none`");
+                        + "). Install the package bubblewrap; allow user namespaces (sysctl "
+                          "kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0; in a container, allow "
+                          "unshare and mount); or give up isolation by name: `isolation: none`");
 }
 
 } // namespace berth::local

@@ -9,11 +9,11 @@ namespace berth::local {
 struct isolation {
   isolation_mode mode = isolation_mode::none; ///< bubblewrap or none, never automatic
   network_mode network = network_mode::none;
-  std::string bwrap;                          ///< absolute
-  std::string guest;                          ///< absolute
-  std::string shell;                          ///< absolute
-  std::vector<mount> extra;                   ///< further host directories, read-only at the same place
-  std::string detail;                         ///< for people: what was chosen, and why
+  std::string bwrap;        ///< absolute
+  std::string guest;        ///< absolute
+  std::string shell;        ///< absolute
+  std::vector<mount> extra; ///< further host directories, read-only at the same place
+  std::string detail;       ///< for people: what was chosen, and why
 };
 
 /// Tries what the machine allows and chooses. Blocks for up to ten seconds. Errors: unsupported (why, and how to get

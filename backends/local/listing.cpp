@@ -69,8 +69,8 @@ private:
 
 caf::expected<dir_listing> list_tree(const mount_table& mounts, const list_dir& x) {
   if (x.max_depth < 0)
-    return make_error(errc::invalid_argument,
-                      "max_depth " + std::to_string(x.max_depth) + " for '" + printable(x.path) + "': must be 0 or more");
+    return make_error(errc::invalid_argument, "max_depth " + std::to_string(x.max_depth) + " for '" + printable(x.path)
+                                                  + "': must be 0 or more");
   const auto path = tidy(x.path);
   const auto prefix = path == "/" ? path : path + "/";
   // Mounts right below the asked path are its children, also where no directory of the host lies under it (L8).

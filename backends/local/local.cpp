@@ -12,22 +12,22 @@ namespace berth {
 
 std::string to_string(isolation_mode x) {
   switch (x) {
-    case isolation_mode::automatic:
-      return "auto";
-    case isolation_mode::bubblewrap:
-      return "bubblewrap";
-    case isolation_mode::none:
-      return "none";
+  case isolation_mode::automatic:
+    return "auto";
+  case isolation_mode::bubblewrap:
+    return "bubblewrap";
+  case isolation_mode::none:
+    return "none";
   }
   return "isolation_mode(" + std::to_string(static_cast<int>(x)) + ")";
 }
 
 std::string to_string(network_mode x) {
   switch (x) {
-    case network_mode::none:
-      return "none";
-    case network_mode::host:
-      return "host";
+  case network_mode::none:
+    return "none";
+  case network_mode::host:
+    return "host";
   }
   return "network_mode(" + std::to_string(static_cast<int>(x)) + ")";
 }
@@ -40,7 +40,7 @@ struct guest_event {
   kind_type kind = kind_type::ended;
   sandbox_id id;
   instance_id instance;
-  caf::error reason; ///< of prepared and ready: empty = well
+  caf::error reason;                         ///< of prepared and ready: empty = well
   std::shared_ptr<const mount_table> mounts; ///< of prepared
 };
 
@@ -124,8 +124,9 @@ caf::result<instance> on_create(self_type self, const create_sandbox& x) {
   r.what.epoch = x.epoch;
   r.what.fleet = state.shared->options.fleet;
   // Unix time, for people and peers; nothing here is decided by it.
-  r.what.created_at_ms
-    = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  r.what.created_at_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count();
   r.creator = answer<instance>{self};
   const auto& entry = state.records.emplace(x.id, std::move(r)).first->second;
   // Directories and the record first, on a file thread; then the supervisor.
@@ -203,38 +204,38 @@ void on_event(self_type self, guest_event& x) {
   if (r == nullptr)
     return;
   switch (x.kind) {
-    case kind::prepared:
-      if (!x.reason && !r->stopping)
-        return start_guest(self, *r, std::move(x.mounts));
-      [[fallthrough]];
-    case kind::ready: {
-      if (x.kind == kind::ready && !x.reason) {
-        r->alive = true;
-        r->creator.ok(r->what);
-        return;
-      }
-      r->creator.fail(x.reason ? x.reason : make_error(errc::cancelled, "destroyed while it was made"));
-      const auto waiting = std::exchange(r->destroyers, {});
-      if (r->guest != 0)
-        self->state.loop->stop_guest(r->guest, [] {});
-      forget(self, x.id);
-      for (const auto& d : waiting)
-        d.ok(destroyed{false});
+  case kind::prepared:
+    if (!x.reason && !r->stopping)
+      return start_guest(self, *r, std::move(x.mounts));
+    [[fallthrough]];
+  case kind::ready: {
+    if (x.kind == kind::ready && !x.reason) {
+      r->alive = true;
+      r->creator.ok(r->what);
       return;
     }
-    case kind::ended:
-      r->alive = false;
-      if (!r->stopping)
-        log::warn("local: sandbox " + x.id.value + " of " + to_text(r->what.owner_scope) + " has died");
-      return;
-    case kind::stopped: {
-      const auto waiting = std::exchange(r->destroyers, {});
-      r->creator.fail(make_error(errc::cancelled, "destroyed while it was made"));
-      forget(self, x.id);
-      for (const auto& d : waiting)
-        d.ok(destroyed{true});
-      return;
-    }
+    r->creator.fail(x.reason ? x.reason : make_error(errc::cancelled, "destroyed while it was made"));
+    const auto waiting = std::exchange(r->destroyers, {});
+    if (r->guest != 0)
+      self->state.loop->stop_guest(r->guest, [] {});
+    forget(self, x.id);
+    for (const auto& d : waiting)
+      d.ok(destroyed{false});
+    return;
+  }
+  case kind::ended:
+    r->alive = false;
+    if (!r->stopping)
+      log::warn("local: sandbox " + x.id.value + " of " + to_text(r->what.owner_scope) + " has died");
+    return;
+  case kind::stopped: {
+    const auto waiting = std::exchange(r->destroyers, {});
+    r->creator.fail(make_error(errc::cancelled, "destroyed while it was made"));
+    forget(self, x.id);
+    for (const auto& d : waiting)
+      d.ok(destroyed{true});
+    return;
+  }
   }
 }
 
@@ -260,34 +261,36 @@ backend_self::behavior_type local_backend(self_type self, std::shared_ptr<const 
   state.shared = std::move(shared);
   state.loop = std::move(loop);
   return {
-    [self](const create_sandbox& x) { return on_create(self, x); },
-    [&state](const find_sandbox& x) {
-      find_answer out;
-      if (const auto i = state.records.find(x.id); i != state.records.end() && i->second.alive && !i->second.stopping)
-        out.found.push_back(i->second.what);
-      return out;
-    },
-    [&state](list_sandboxes) {
-      inventory out;
-      out.complete = true;
-      for (const auto& [id, r] : state.records)
-        if (r.alive)
-          out.instances.push_back(r.what);
-      return out;
-    },
-    [&state](const probe_sandbox& x) {
-      const auto* r = state.find(x.id, x.instance);
-      return probe_answer{r != nullptr && r->alive ? health::alive : health::dead};
-    },
-    [self](const destroy_sandbox& x) { return on_destroy(self, x); },
-    [self](const open_sandbox& x) -> caf::result<client_actor> {
-      const auto* r = self->state.find(x.id, x.instance);
-      if (r == nullptr || !r->alive || r->stopping)
-        return make_error(errc::sandbox_gone, "sandbox " + printable(x.id.value));
-      return spawn_client(self->home_system(), self->state.loop, r->view);
-    },
-    [&state](backend_query) { return backend_info{"local", state.shared->chosen.detail, false, true}; },
-    [self](guest_event& x) { on_event(self, x); },
+      [self](const create_sandbox& x) { return on_create(self, x); },
+      [&state](const find_sandbox& x) {
+        find_answer out;
+        if (const auto i = state.records.find(x.id); i != state.records.end() && i->second.alive && !i->second.stopping)
+          out.found.push_back(i->second.what);
+        return out;
+      },
+      [&state](list_sandboxes) {
+        inventory out;
+        out.complete = true;
+        for (const auto& [id, r] : state.records)
+          if (r.alive)
+            out.instances.push_back(r.what);
+        return out;
+      },
+      [&state](const probe_sandbox& x) {
+        const auto* r = state.find(x.id, x.instance);
+        return probe_answer{r != nullptr && r->alive ? health::alive : health::dead};
+      },
+      [self](const destroy_sandbox& x) { return on_destroy(self, x); },
+      [self](const open_sandbox& x) -> caf::result<client_actor> {
+        const auto* r = self->state.find(x.id, x.instance);
+        if (r == nullptr || !r->alive || r->stopping)
+          return make_error(errc::sandbox_gone, "sandbox " + printable(x.id.value));
+        return spawn_client(self->home_system(), self->state.loop, r->view);
+      },
+      [&state](backend_query) {
+        return backend_info{"local", state.shared->chosen.detail, false, true};
+      },
+      [self](guest_event& x) { on_event(self, x); },
   };
 }
 
@@ -301,7 +304,7 @@ caf::expected<backend_actor> spawn_local_backend(caf::actor_system& system, loca
   using namespace local;
   if (options.default_timeout_ms <= 0)
     return make_error(errc::config_invalid, "default command timeout " + std::to_string(options.default_timeout_ms)
-                                              + ": must be 1 or more milliseconds");
+                                                + ": must be 1 or more milliseconds");
   auto shared = std::make_shared<setup>();
   auto chosen = choose_isolation(options);
   if (!chosen)
@@ -327,7 +330,7 @@ caf::expected<backend_actor> spawn_local_backend(caf::actor_system& system, loca
                                  system.spawn<caf::detached>([x] { std::default_delete<engine>{}(x); });
                                }};
   return caf::actor_cast<backend_actor>(
-    system.spawn(local_backend, std::shared_ptr<const setup>{std::move(shared)}, std::move(loop)));
+      system.spawn(local_backend, std::shared_ptr<const setup>{std::move(shared)}, std::move(loop)));
 }
 
 } // namespace berth

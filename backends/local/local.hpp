@@ -25,16 +25,16 @@ std::string to_string(network_mode x);
 
 /// Settings of the local backend.
 struct local_options {
-  std::filesystem::path data_dir;                ///< holds users/, sandboxes/ and the lock of the node that uses it
+  std::filesystem::path data_dir; ///< holds users/, sandboxes/ and the lock of the node that uses it
   std::string fleet = "default";
   node_id node;
   isolation_mode isolation = isolation_mode::automatic;
   network_mode network = network_mode::none;
-  std::filesystem::path bwrap = "bwrap";         ///< looked up on PATH unless absolute
-  std::filesystem::path guest;                   ///< the supervisor program; empty = beside this program, then libexec
+  std::filesystem::path bwrap = "bwrap"; ///< looked up on PATH unless absolute
+  std::filesystem::path guest;           ///< the supervisor program; empty = beside this program, then libexec
   std::map<std::string, std::string> base_environment; ///< what every command starts from (the policy's result)
   std::map<std::string, std::string> environment;      ///< static additions from the configuration
-  std::vector<std::filesystem::path> extra_binds; ///< further host paths, visible read-only at the same place
+  std::vector<std::filesystem::path> extra_binds;      ///< further host paths, visible read-only at the same place
   std::int64_t default_timeout_ms = 600'000;
 };
 

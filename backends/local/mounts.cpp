@@ -56,29 +56,29 @@ std::string printable(std::string_view text) {
 caf::error file_error(int code, std::string_view path) {
   const auto shown = "'" + printable(path) + "'";
   switch (code) {
-    case ENOENT:
-      return make_error(errc::path_missing, shown);
-    case EACCES:
-    case EPERM:
-      return make_error(errc::permission_denied, shown);
-    case EXDEV:
-    case ELOOP:
-      return make_error(errc::permission_denied, shown + " leads out of the sandbox's directories");
-    case EROFS:
-      return make_error(errc::read_only, shown);
-    case ENOSPC:
-    case EDQUOT:
-      return make_error(errc::no_space, shown);
-    case EISDIR:
-      return make_error(errc::is_a_directory, shown);
-    case ENOTDIR:
-      return make_error(errc::not_a_directory, shown);
-    case EFBIG:
-      return make_error(errc::too_large, shown);
-    case ENAMETOOLONG:
-      return make_error(errc::invalid_argument, shown + ": a name may have 255 bytes, a path 4095");
-    default:
-      return make_error(errc::backend_failure, shown + ": " + std::strerror(code));
+  case ENOENT:
+    return make_error(errc::path_missing, shown);
+  case EACCES:
+  case EPERM:
+    return make_error(errc::permission_denied, shown);
+  case EXDEV:
+  case ELOOP:
+    return make_error(errc::permission_denied, shown + " leads out of the sandbox's directories");
+  case EROFS:
+    return make_error(errc::read_only, shown);
+  case ENOSPC:
+  case EDQUOT:
+    return make_error(errc::no_space, shown);
+  case EISDIR:
+    return make_error(errc::is_a_directory, shown);
+  case ENOTDIR:
+    return make_error(errc::not_a_directory, shown);
+  case EFBIG:
+    return make_error(errc::too_large, shown);
+  case ENAMETOOLONG:
+    return make_error(errc::invalid_argument, shown + ": a name may have 255 bytes, a path 4095");
+  default:
+    return make_error(errc::backend_failure, shown + ": " + std::strerror(code));
   }
 }
 

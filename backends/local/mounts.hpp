@@ -53,8 +53,7 @@ private:
   };
   explicit mount_table(std::shared_ptr<const path_map> map) : map_(std::move(map)) {}
   [[nodiscard]] caf::expected<place> locate(const std::string& path, std::string_view requested) const;
-  [[nodiscard]] caf::expected<std::string> follow(std::string path, std::string_view requested,
-                                                  bool also_last) const;
+  [[nodiscard]] caf::expected<std::string> follow(std::string path, std::string_view requested, bool also_last) const;
 
   std::shared_ptr<const path_map> map_;
   std::vector<unique_fd> roots_; ///< in the order of map_->mounts()

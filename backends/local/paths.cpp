@@ -83,7 +83,8 @@ struct path_map::patterns {
   }
 
   patterns(const std::vector<std::string>& virtual_roots, std::vector<std::string> hosts)
-      : command(any_of(virtual_roots) + "(/[^" + std::string{shell_stop} + "]*|[" + std::string{shell_stop} + R"(]|\z))",
+      : command(any_of(virtual_roots) + "(/[^" + std::string{shell_stop} + "]*|[" + std::string{shell_stop}
+                    + R"(]|\z))",
                 options()),
         text(any_of(virtual_roots) + R"((/|[^A-Za-z0-9_./\-]|\z))", options()),
         host(any_of(hosts) + R"((/|[^A-Za-z0-9_./\-]|\z))", options()), host_roots(std::move(hosts)) {}
@@ -142,13 +143,13 @@ std::vector<std::string> path_map::paths_in_command(std::string_view command) co
   std::vector<std::string> found;
   if (patterns_)
     each_match(
-      patterns_->command, command,
-      [&](std::string_view root, std::string_view tail) {
-        const auto length = root.size() + (tail.starts_with('/') ? tail.size() : 0);
-        found.emplace_back(root.data(), length);
-        return length;
-      },
-      [](std::string_view) {});
+        patterns_->command, command,
+        [&](std::string_view root, std::string_view tail) {
+          const auto length = root.size() + (tail.starts_with('/') ? tail.size() : 0);
+          found.emplace_back(root.data(), length);
+          return length;
+        },
+        [](std::string_view) {});
   return found;
 }
 
@@ -160,12 +161,12 @@ std::string replace_roots(const RE2& pattern, std::string_view text, Translate t
   std::string out;
   out.reserve(text.size());
   each_match(
-    pattern, text,
-    [&](std::string_view root, std::string_view) {
-      out += translate(root);
-      return root.size();
-    },
-    [&](std::string_view between) { out += between; });
+      pattern, text,
+      [&](std::string_view root, std::string_view) {
+        out += translate(root);
+        return root.size();
+      },
+      [&](std::string_view between) { out += between; });
   return out;
 }
 

@@ -68,7 +68,7 @@ public:
   caf::expected<T> ask(const Handle& to, Request request) {
     caf::expected<T> out = make_error(errc::timed_out);
     self->request(to, std::chrono::seconds(60), std::move(request))
-      .receive([&](T& x) { out = std::move(x); }, [&](caf::error& e) { out = std::move(e); });
+        .receive([&](T& x) { out = std::move(x); }, [&](caf::error& e) { out = std::move(e); });
     return out;
   }
 

@@ -153,9 +153,10 @@ BOOST_DATA_TEST_CASE(fi2_k0318_to_k0322_links_that_lead_out_are_refused, both_mo
   fs::create_symlink("../../../../../../../../../etc", host / "up");
   fs::create_symlink("loop", host / "loop");
   for (const std::string path : {"link", "dir/secret", "up/passwd", "loop", "../../../x"}) {
-    refused(box.read(work + path), errc::permission_denied, work + path);                                    // K0318
-    refused(box.ask<file_content>(box.client, download_file{work + path}), errc::permission_denied, work + path); // K0319
-    refused(box.write(work + path, "overwritten"), errc::permission_denied, work + path);                    // K0320
+    refused(box.read(work + path), errc::permission_denied, work + path); // K0318
+    refused(box.ask<file_content>(box.client, download_file{work + path}), errc::permission_denied,
+            work + path);                                                                 // K0319
+    refused(box.write(work + path, "overwritten"), errc::permission_denied, work + path); // K0320
     refused(box.write(work + path, "appended", true), errc::permission_denied, work + path);
   }
   refused(box.list(work + "dir"), errc::permission_denied, work + "dir");
@@ -219,7 +220,8 @@ BOOST_DATA_TEST_CASE(l1_to_l8_listings, both_modes, mode) {
                       work + "to-file"}));
   BOOST_TEST(box.list(work + "b", 3)->entries
              == (list{work + "b/c/", work + "b/c/d/", work + "b/c/f.txt", work + "b/e.txt"}));
-  BOOST_TEST(box.list(work + "node_modules", 1)->entries == list{work + "node_modules/x/"}); // names below the root only
+  BOOST_TEST(box.list(work + "node_modules", 1)->entries
+             == list{work + "node_modules/x/"}); // names below the root only
   BOOST_TEST(box.list(work, 0)->entries.empty());
   refused(box.list(work, -1), errc::invalid_argument, "max_depth");
   refused(box.list(work + "missing"), errc::path_missing, work + "missing");

@@ -2,8 +2,8 @@
 #include "harness.hpp"
 
 #include <csignal>
-#include <fstream>
 #include <fcntl.h>
+#include <fstream>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -61,9 +61,13 @@ public:
       ::_exit(127);
     }
     ::close(out[1]);
-    char c = 0;
-    while (::read(out[0], &c, 1) == 1 && c != '\n')
-      line_ += c;
+    // Its log comes first.
+    for (char c = 0; ::read(out[0], &c, 1) == 1 && !(c == '\n' && line_.starts_with("ready "));) {
+      if (c == '\n')
+        line_.clear();
+      else
+        line_ += c;
+    }
     ::close(out[0]);
   }
   ~victim() { end(); }
@@ -171,8 +175,8 @@ BOOST_DATA_TEST_CASE(a_destroy_ends_everything_also_daemons, both_modes, mode) {
   const auto seconds = unique_seconds();
   {
     sandbox box{mode};
-    box.run("for i in 1 2 3; do (setsid sh -c 'sleep " + seconds + "; :' >/dev/null 2>&1 &) ; done; nohup sleep " + seconds
-            + " >/dev/null 2>&1 &");
+    box.run("for i in 1 2 3; do (setsid sh -c 'sleep " + seconds + "; :' >/dev/null 2>&1 &) ; done; nohup sleep "
+            + seconds + " >/dev/null 2>&1 &");
     BOOST_TEST(eventually([&] { return processes_with(seconds) >= 4; }));
     BOOST_REQUIRE(box.destroy(box.made));
     BOOST_TEST(processes_with(seconds) == 0);
@@ -285,6 +289,7 @@ BOOST_DATA_TEST_CASE(a_full_disk_is_told_and_loses_nothing, both_modes, mode) {
     else
       BOOST_REQUIRE(box.destroy(*create));
     BOOST_REQUIRE(box.destroy(box.made));
+    box.client = nullptr;
     caf::anon_send_exit(box.backend, caf::exit_reason::user_shutdown);
     fs::create_directories(box.data.path() / "sandboxes"); // what the end of the fixture looks at
   }

@@ -83,16 +83,16 @@ BOOST_DATA_TEST_CASE(a_subscriber_gets_the_pieces_in_order_before_the_answer, bo
   int pieces = 0;
   bool ended = false;
   box.self->receive_while([&] { return !ended; })(
-    [&](const output_chunk& c) {
-      BOOST_TEST(c.id.value == "mine");
-      BOOST_TEST(static_cast<std::size_t>(c.offset) == seen.size());
-      seen += c.data.data;
-      ++pieces;
-    },
-    [&](const executed& e) {
-      BOOST_CHECK(e.out.data == seen);
-      ended = true;
-    });
+      [&](const output_chunk& c) {
+        BOOST_TEST(c.id.value == "mine");
+        BOOST_TEST(static_cast<std::size_t>(c.offset) == seen.size());
+        seen += c.data.data;
+        ++pieces;
+      },
+      [&](const executed& e) {
+        BOOST_CHECK(e.out.data == seen);
+        ended = true;
+      });
   BOOST_TEST(pieces >= 3);
   BOOST_TEST(seen.starts_with("1\n/mnt/user-data/workspace\n2\n"));
 }

@@ -59,7 +59,8 @@ BOOST_AUTO_TEST_CASE(x42_k0332_a_command_names_host_paths) {
              == "cat /data/u/user-data/a.txt '/data/u/user-data/b'; ls /data/u/user-data|wc>/data/u/user-data/c");
   BOOST_TEST(map->command_to_host("ls /mnt/user-data") == "ls /data/u/user-data");
   BOOST_TEST(map->command_to_host("ls /mnt/skills/own /mnt/skills") == "ls /data/u/own /data/skills");
-  for (const std::string same : {"ls /mnt/user-data-backup/x", "ls /mnt/user-data.old", "ls /mnt/user-database", "ls /opt/tool"})
+  for (const std::string same :
+       {"ls /mnt/user-data-backup/x", "ls /mnt/user-data.old", "ls /mnt/user-database", "ls /opt/tool"})
     BOOST_TEST(map->command_to_host(same) == same); // P23, K0294
   BOOST_TEST((map->paths_in_command("a /mnt/user-data/../x b=/mnt/skills;c")
               == std::vector<std::string>{"/mnt/user-data/../x", "/mnt/skills"}));
@@ -68,10 +69,11 @@ BOOST_AUTO_TEST_CASE(x42_k0332_a_command_names_host_paths) {
 BOOST_AUTO_TEST_CASE(p20_k0295_k0297_k0298_host_roots_in_output_become_virtual) {
   const auto map = make_map();
   BOOST_TEST(map->text_to_virtual("at /data/u/user-data/workspace/a: ok") == "at /mnt/user-data/workspace/a: ok");
-  BOOST_TEST(map->text_to_virtual("in /data/u/user-data") == "in /mnt/user-data"); // P22, K0298
+  BOOST_TEST(map->text_to_virtual("in /data/u/user-data") == "in /mnt/user-data");    // P22, K0298
   for (const std::string after : {",", ":", "\\", "\"", "'", ")", " ", "\n", "/x y"}) // K0297
     BOOST_TEST(map->text_to_virtual("/data/skills" + after) == "/mnt/skills" + after);
-  BOOST_TEST(map->text_to_virtual("/data/skills:/data/u/own,/data/skills") == "/mnt/skills:/mnt/skills/own,/mnt/skills");
+  BOOST_TEST(map->text_to_virtual("/data/skills:/data/u/own,/data/skills")
+             == "/mnt/skills:/mnt/skills/own,/mnt/skills");
 }
 
 BOOST_AUTO_TEST_CASE(p23_k0296_siblings_with_the_same_prefix_stay_in_both_directions) {

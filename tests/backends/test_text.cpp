@@ -53,8 +53,7 @@ BOOST_AUTO_TEST_CASE(x12_x38_k0277_k0278_a_limit_is_told_with_its_duration_and_a
 BOOST_AUTO_TEST_CASE(x34_a_cut_stream_says_how_much_was_kept) {
   auto x = make("abc", "");
   x.out_total = 10;
-  BOOST_TEST(render_text(x, 1s)
-             == "abc\n... [output truncated after 3 of 10 bytes; remaining output discarded] ...");
+  BOOST_TEST(render_text(x, 1s) == "abc\n... [output truncated after 3 of 10 bytes; remaining output discarded] ...");
 }
 
 BOOST_AUTO_TEST_CASE(x39_bad_bytes_become_replacement_characters) {

@@ -35,9 +35,9 @@ int main(int argc, char** argv) {
   client_actor client;
   const std::chrono::seconds bound{30};
   self->request(*backend, bound, create_sandbox{{"00000000000000aa"}, {"victim", "t"}, {1}})
-    .receive([&](instance& x) { made = std::move(x); }, failed);
+      .receive([&](instance& x) { made = std::move(x); }, failed);
   self->request(*backend, bound, open_sandbox{made.id, made.instance})
-    .receive([&](client_actor& x) { client = std::move(x); }, failed);
+      .receive([&](client_actor& x) { client = std::move(x); }, failed);
   std::cout << "ready " << made.instance.value << std::endl;
   execute x;
   x.command = argv[3];
