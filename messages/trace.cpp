@@ -124,6 +124,7 @@ public:
   }
 
   ~traced_element() override {
+    happens_after(this);
     inner_.reset();
     if (touched_)
       happens_before(receiver_);
@@ -193,9 +194,9 @@ private:
   }
 
   void touch() {
+    happens_after(this);
     if (!touched_) {
       touched_ = true;
-      happens_after(this);
       happens_after(receiver_);
       if (sink_) {
         event_.started_ns = now();
@@ -234,12 +235,17 @@ caf::mailbox_element_ptr trace_wrap(caf::mailbox_element_ptr element, caf::local
   return caf::mailbox_element_ptr{std::make_unique<traced_element>(std::move(element), receiver).release()};
 }
 
-trace_run::trace_run(const caf::local_actor& self) : trace_(current.trace), span_(current.span) {
+void trace_launch(const caf::local_actor& self) { happens_before(&self); }
+
+trace_run::trace_run(const caf::local_actor& self) : self_(&self), trace_(current.trace), span_(current.span) {
   happens_after(&self);
   current = {};
 }
 
-trace_run::~trace_run() { current = {trace_, span_}; }
+trace_run::~trace_run() {
+  current = {trace_, span_};
+  happens_before(self_); // as an address: the actor itself may be gone by now
+}
 
 } // namespace detail
 

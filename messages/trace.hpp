@@ -65,12 +65,15 @@ public:
   trace_run& operator=(const trace_run&) = delete;
 
 private:
+  const caf::local_actor* self_;
   std::uint64_t trace_;
   std::uint64_t span_;
 };
 
 // ThreadSanitizer sees nothing of the synchronisation inside CAF's library, which the distribution builds without it. The
 // wrapper tells it what a mailbox guarantees (trace.cpp), so it is under every message of such a build.
+void trace_launch(const caf::local_actor& self);
+
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool trace_always = true;
 #elif defined(__has_feature)
@@ -106,6 +109,12 @@ public:
       return Base::resume(context, max_throughput);
     const detail::trace_run run{*this};
     return Base::resume(context, max_throughput);
+  }
+
+  void launch(caf::execution_unit* context, bool lazy, bool hide) override {
+    if constexpr (detail::trace_always)
+      detail::trace_launch(*this);
+    Base::launch(context, lazy, hide);
   }
 };
 
