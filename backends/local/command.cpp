@@ -13,8 +13,6 @@ namespace {
 
 /// How long output is awaited after the command's own process ended (spec X35, X36: one grace for both streams).
 constexpr std::chrono::milliseconds output_grace{200};
-/// How long a killed group may take to be reaped before the answer is given anyway (spec X37).
-constexpr std::chrono::seconds reap_limit{10};
 /// Reads in a row from one pipe, so that one loud command does not starve the others.
 constexpr int reads_in_a_row = 8;
 
@@ -44,7 +42,9 @@ void command::start_clock(std::function<void()> on_timeout) {
       return;
     self->timed_out_ = true;
     if (!self->holds_pipes_) // still in line
-      return self->on_ended({exit_kind::timed_out, SIGKILL});
+      return self->fail(make_error(errc::capacity_exceeded,
+                                   "the command was not started within its time limit: this process may not open more "
+                                   "files for those that run (see ulimit -n)"));
     kill_group();
     self->timer_.expires_after(reap_limit);
     self->timer_.async_wait([weak](std::error_code late) {

@@ -8,6 +8,9 @@
 
 namespace berth::local {
 
+/// How long a killed group may take to be reaped before the answer is given anyway (spec X37).
+inline constexpr std::chrono::seconds reap_limit{10};
+
 /// Answers once. Its pipes are drained for as long as anybody holds their other ends, also after the answer: a
 /// background child never blocks on a full pipe. Loop thread only.
 class command : public std::enable_shared_from_this<command> {

@@ -16,8 +16,8 @@ namespace berth::local {
 /// One data directory, locked. Blocking calls: for file threads. Any thread may use it.
 class data_dir {
 public:
-  /// Makes it where needed and takes the lock. Errors: already_running (names the pid that holds it), permission_denied,
-  /// read_only, no_space, config_invalid (empty, or not a directory).
+  /// Makes it where needed and takes the lock. Errors: already_running (names the pid that holds it),
+  /// permission_denied, read_only, no_space, config_invalid (empty, or not a directory).
   static caf::expected<std::shared_ptr<const data_dir>> open(const std::filesystem::path& root,
                                                              const std::string& node);
 

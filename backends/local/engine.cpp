@@ -22,13 +22,13 @@ namespace berth::local {
 
 namespace {
 
-/// Two pipe ends per command stay with us, and two more are on their way to the supervisor: a quarter of what the
-/// process may open leaves it half of it for everything else.
+/// Two pipe ends per command stay with us while anybody holds the others: half of what the process may open is left for
+/// everything else.
 std::size_t command_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
     return 16'384;
-  return std::clamp<std::size_t>(limit.rlim_cur / 8, 8, 16'384);
+  return std::clamp<std::size_t>(limit.rlim_cur / 4, 8, 16'384);
 }
 
 constexpr std::size_t file_threads = 2;
@@ -39,6 +39,7 @@ struct engine::parts {
   loop_context loop;
   asio::executor_work_guard<asio::io_context::executor_type> work{loop.io.get_executor()};
   asio::thread_pool files{file_threads};
+  asio::steady_timer patience{loop.io};
   std::unordered_map<std::uint64_t, std::shared_ptr<guest_handle>> guests;
   std::atomic<std::uint64_t> next{1};
   std::thread thread;
@@ -73,6 +74,12 @@ engine::~engine() {
     for (const auto& guest : *all)
       guest->stop([] {});
     p->work.reset();
+    // A process that not even SIGKILL ends (it hangs in the kernel) must not hold us for ever.
+    p->patience.expires_after(stop_limit * 2);
+    p->patience.async_wait([p](std::error_code ec) {
+      if (!ec)
+        p->loop.io.stop();
+    });
     // Pipes that somebody outside may hold must not keep the loop: it ends when the supervisors are reaped.
     const auto ended = [p] {
       if (p->guests.empty())

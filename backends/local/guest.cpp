@@ -1,8 +1,8 @@
 // berth-guest: the supervisor of one local sandbox. It starts commands for the node, is the parent or the reaper of
 // everything they leave behind, and ends with all of it when the node closes the socket, or dies.
 //
-// With bubblewrap it is process 1 of its own pid namespace: whatever it does not reap itself goes when it goes. Without,
-// it is a child subreaper, so a daemon that detaches becomes its child.
+// With bubblewrap it is process 1 of its own pid namespace: whatever it does not reap itself goes when it goes.
+// Without, it is a child subreaper, so a daemon that detaches becomes its child.
 //
 // Which process may be signalled. A command's group is signalled only while its leader is in `leaders`: from its start
 // until we reap it. Until then the leader, alive or a zombie, holds its pid and with it the group id, so neither can be
@@ -25,6 +25,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <unordered_map>
@@ -144,6 +145,7 @@ private:
       text = static_cast<char*>(mapped);
     }
     const auto* const cwd = text;
+    mkdir(cwd, 0755); // a command may have removed it: the next one still starts there
     std::vector<char*> argv;
     std::vector<char*> env;
     const auto* const end = text + head.payload_size;

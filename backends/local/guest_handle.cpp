@@ -76,6 +76,15 @@ caf::error guest_handle::spawn() {
   if (!theirs || !err_write)
     return system_error("cannot start the sandbox's supervisor", errno);
   ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
+  std::error_code ec;
+  socket_.assign(ours.get(), ec);
+  if (ec)
+    return system_error("cannot watch the sandbox's supervisor", ec.value());
+  [[maybe_unused]] auto owned = ours.release();
+  stderr_.assign(err_read.get(), ec);
+  if (ec)
+    return system_error("cannot watch the sandbox's supervisor", ec.value());
+  owned = err_read.release();
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -105,7 +114,6 @@ caf::error guest_handle::spawn() {
     return system_error("cannot start the sandbox's supervisor", code);
 
   unique_fd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
-  std::error_code ec;
   if (process)
     process_.assign(process.get(), ec);
   if (!process || ec) {
@@ -113,11 +121,7 @@ caf::error guest_handle::spawn() {
     ::waitpid(pid, nullptr, 0);
     return system_error("cannot watch the sandbox's supervisor", ec ? ec.value() : errno);
   }
-  [[maybe_unused]] auto owned = process.release();
-  socket_.assign(ours.get());
-  owned = ours.release();
-  stderr_.assign(err_read.get());
-  owned = err_read.release();
+  owned = process.release();
   return {};
 }
 
@@ -406,16 +410,20 @@ void guest_handle::stop_commands(const std::vector<std::uint64_t>& numbers, std:
     });
     signal(c->plan().number, SIGTERM);
   }
-  std::vector<std::uint64_t> told_numbers;
-  for (const auto& c : told) {
-    told_numbers.push_back(c->plan().number);
+  for (const auto& c : told)
     c->end_if_waiting();
-  }
   op->timer.expires_after(grace);
-  op->timer.async_wait([self = shared_from_this(), op, told_numbers](std::error_code ec) {
-    if (!ec)
-      for (const auto number : told_numbers)
-        self->signal(number, SIGKILL);
+  op->timer.async_wait([self = shared_from_this(), op, told](std::error_code ec) {
+    if (ec)
+      return;
+    for (const auto& c : told)
+      self->signal(c->plan().number, SIGKILL);
+    op->timer.expires_after(reap_limit);
+    op->timer.async_wait([told](std::error_code late) {
+      if (!late)
+        for (const auto& c : told)
+          c->on_ended({exit_kind::cancelled, SIGKILL});
+    });
   });
 }
 

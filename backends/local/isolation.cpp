@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "backends/local/guest_protocol.hpp"
+#include "backends/local/mounts.hpp"
 #include "backends/local/unique_fd.hpp"
 #include "messages/errors.hpp"
 
@@ -136,6 +137,18 @@ std::string try_program(std::vector<std::string> argv) {
   return text.empty() ? "it ended with status " + std::to_string(status) : text;
 }
 
+/// What the backend stands on whatever the isolation.
+caf::error check_kernel() {
+  const unique_fd file{open_beneath(AT_FDCWD, ".", O_PATH)};
+  const auto no_openat2 = !file && (errno == ENOSYS || errno == EPERM);
+  const unique_fd process{static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0))};
+  if (no_openat2 || !process)
+    return make_error(errc::unsupported, std::string{"the kernel, or a filter around this process, does not allow "}
+                                             + (no_openat2 ? "openat2" : "pidfd_open")
+                                             + "; Linux 5.6 or newer is needed");
+  return {};
+}
+
 } // namespace
 
 std::vector<std::string> guest_command(const isolation& x, const std::vector<mount>& mounts) {
@@ -186,6 +199,8 @@ std::map<std::string, std::string> command_environment(const isolation& x, const
 caf::expected<isolation> choose_isolation(const local_options& options) {
   isolation out;
   out.network = options.network;
+  if (auto e = check_kernel())
+    return e;
   auto guest = find_guest(options.guest);
   if (!guest)
     return guest.error();

@@ -1,7 +1,7 @@
 #include "harness.hpp"
 
 #include <atomic>
-#include <fstream>
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -30,18 +30,28 @@ bool eventually(const std::function<bool()>& condition, std::chrono::millisecond
   return true;
 }
 
-int processes_with(const std::string& text) {
-  int count = 0;
+std::vector<int> pids_with(const std::string& text) {
+  std::vector<int> out;
   std::error_code ec;
   for (const auto& entry : fs::directory_iterator{"/proc", ec}) {
     const auto name = entry.path().filename().string();
-    if (name.front() < '0' || name.front() > '9')
-      continue;
-    std::ifstream file{entry.path() / "cmdline"};
-    const std::string line{std::istreambuf_iterator<char>{file}, {}};
-    count += line.find(text) != std::string::npos ? 1 : 0;
+    if (name.front() >= '0' && name.front() <= '9' && proc_text(name + "/cmdline").find(text) != std::string::npos)
+      out.push_back(std::stoi(name));
   }
-  return count;
+  return out;
+}
+
+int processes_with(const std::string& text) { return static_cast<int>(pids_with(text).size()); }
+
+std::string proc_text(const std::string& name) {
+  std::string out;
+  const auto fd = ::open(("/proc/" + name).c_str(), O_RDONLY | O_CLOEXEC);
+  char piece[4096];
+  for (ssize_t n = 0; fd >= 0 && (n = ::read(fd, piece, sizeof piece)) > 0;) // a process that has ended has no text
+    out.append(piece, static_cast<std::size_t>(n));
+  if (fd >= 0)
+    ::close(fd);
+  return out;
 }
 
 std::string unique_seconds() {

@@ -41,6 +41,12 @@ bool possible(isolation_mode mode);
 /// Polls `condition` until it holds or `limit` has passed; the result is whether it holds.
 bool eventually(const std::function<bool()>& condition, std::chrono::milliseconds limit = std::chrono::seconds(10));
 
+/// A file below /proc; empty where it, or its process, has gone.
+std::string proc_text(const std::string& name);
+
+/// The processes that have `text` among their arguments.
+std::vector<int> pids_with(const std::string& text);
+
 /// How many processes of this machine have `text` among their arguments.
 int processes_with(const std::string& text);
 

@@ -146,6 +146,49 @@ BOOST_DATA_TEST_CASE(ex10_a_thousand_commands_in_parallel_all_end_well, both_mod
   BOOST_TEST(left.out.data == "0\n");
 }
 
+BOOST_DATA_TEST_CASE(ex12_answers_are_never_mixed, both_modes, mode) {
+  BERTH_NEEDS(mode);
+  sandbox box{mode};
+  const auto make = [](int i) {
+    execute x;
+    x.id = {"c" + std::to_string(i)};
+    x.command = "for i in 1 2 3; do echo " + std::to_string(i) + "; done; echo e" + std::to_string(i) + " >&2";
+    return x;
+  };
+  const auto check = [](const executed& e) {
+    const auto n = e.id.value.substr(1);
+    BOOST_TEST(e.out.data == n + "\n" + n + "\n" + n + "\n");
+    BOOST_TEST(e.err.data == "e" + n + "\n");
+  };
+  int done = 0;
+  for (int i = 0; i < 10; ++i)
+    box.self->send(caf::actor_cast<caf::actor>(box.client), make(i));
+  box.self->receive_for(done, 10)(check);
+  for (int i = 0; i < 50; ++i)
+    check(*box.try_run(make(i)));
+}
+
+BOOST_DATA_TEST_CASE(commands_inherit_and_leave_no_descriptor, both_modes, mode) {
+  BERTH_NEEDS(mode);
+  sandbox box{mode};
+  // The last one is the directory that ls reads.
+  BOOST_TEST(box.run("ls /proc/self/fd").out.data == "0\n1\n2\n3\n");
+  const auto open_now = [] {
+    return std::distance(std::filesystem::directory_iterator{"/proc/self/fd"}, std::filesystem::directory_iterator{});
+  };
+  const auto before = open_now();
+  for (int i = 0; i < 20; ++i)
+    box.run("echo x; echo y >&2");
+  BOOST_TEST(eventually([&] { return open_now() <= before; }));
+}
+
+BOOST_DATA_TEST_CASE(a_removed_workspace_is_made_again, both_modes, mode) {
+  BERTH_NEEDS(mode);
+  sandbox box{mode};
+  box.run("rm -rf /mnt/user-data/workspace");
+  BOOST_TEST(box.run("pwd").out.data == "/mnt/user-data/workspace\n");
+}
+
 BOOST_DATA_TEST_CASE(ex14_reads_and_lists_answer_while_a_command_sleeps, both_modes, mode) {
   BERTH_NEEDS(mode);
   sandbox box{mode};

@@ -48,6 +48,20 @@ BOOST_DATA_TEST_CASE(w1_w4_written_text_is_read_back, both_modes, mode) {
   BOOST_TEST(box.run("cat new").out.data == "y");
 }
 
+BOOST_DATA_TEST_CASE(fi1_files_of_any_size_are_whole_at_once, both_modes, mode) {
+  BERTH_NEEDS(mode);
+  sandbox box{mode};
+  for (const std::size_t size : {0, 18 * 1024, 64 * 1024 - 1, 64 * 1024, 64 * 1024 + 1, 100 * 1024 * 1024}) {
+    std::string text(size, 'x');
+    for (std::size_t i = 0; i < size; i += 97)
+      text[i] = static_cast<char>('a' + i % 26);
+    BOOST_REQUIRE(box.write(work + "f", text));
+    BOOST_REQUIRE(box.ask<file_written>(box.client, update_file{work + "g", {text}}));
+    BOOST_TEST(box.run("cmp f g && stat -c %s f").out.data == std::to_string(size) + "\n");
+    BOOST_CHECK(get(box.user_data() / "workspace/f") == text);
+  }
+}
+
 BOOST_DATA_TEST_CASE(r1_to_r4_text_is_read_by_lines_and_must_be_text, both_modes, mode) {
   BERTH_NEEDS(mode);
   sandbox box{mode};

@@ -15,26 +15,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::vector<int> pids_with(const std::string& text) {
-  std::vector<int> out;
-  for (const auto& entry : fs::directory_iterator{"/proc"}) {
-    const auto name = entry.path().filename().string();
-    if (name.front() < '0' || name.front() > '9')
-      continue;
-    std::ifstream file{entry.path() / "cmdline"};
-    const std::string line{std::istreambuf_iterator<char>{file}, {}};
-    if (line.find(text) != std::string::npos)
-      out.push_back(std::stoi(name));
-  }
-  return out;
-}
-
 int parent_of(int pid) {
-  std::ifstream file{"/proc/" + std::to_string(pid) + "/status"};
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("PPid:"))
-      return std::stoi(line.substr(5));
-  return 0;
+  const auto text = proc_text(std::to_string(pid) + "/status");
+  const auto at = text.find("PPid:");
+  return at == std::string::npos ? 0 : std::stoi(text.substr(at + 5));
 }
 
 /// The supervisors that this process started.
@@ -189,8 +173,8 @@ BOOST_DATA_TEST_CASE(a_backend_that_ends_takes_its_sandboxes_along, both_modes, 
   const auto seconds = unique_seconds();
   box.run("sleep " + seconds + " >/dev/null 2>&1 &");
   caf::anon_send_exit(box.backend, caf::exit_reason::user_shutdown);
-  BOOST_TEST(eventually([&] { return processes_with(seconds) == 0; }));
   box.client = nullptr;
+  BOOST_TEST(eventually([&] { return processes_with(seconds) == 0; }));
 }
 
 BOOST_DATA_TEST_CASE(a_node_killed_leaves_no_process_and_its_record_is_removed, both_modes, mode) {
