@@ -114,6 +114,9 @@ struct capacity_state {
 
   void give_back(const sandbox_id& id) {
     used.erase(id);
+    for (const auto& w : line)
+      if (w.id == id)
+        w.to.fail(make_error(errc::cancelled, "left the line for a slot"));
     std::erase_if(line, [&id](const waiter& w) { return w.id == id; });
     serve();
   }

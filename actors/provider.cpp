@@ -260,6 +260,7 @@ provider_actor::behavior_type provider(provider_state::self_type self, lifecycle
   s.peers->options = std::move(options);
   s.peers->store = store;
   s.peers->backend = backend;
+  s.peers->log_transitions = log::debug_enabled();
   s.peers->pool = spawn_warm_pool(system, s.options());
   s.peers->capacity = spawn_capacity(system, s.options(), s.peers->pool);
   s.heartbeat = spawn_heartbeat(system, s.options());

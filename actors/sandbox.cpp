@@ -11,6 +11,10 @@ using namespace std::chrono_literals;
 
 // Added to the bound of an operation: the client keeps its own limits, this one only catches a client that is silent.
 constexpr auto slack = 15s;
+// Between the kill of the last command and its answer.
+constexpr auto drain_slack = 3s;
+// The longest time-out a command may ask for: a year.
+constexpr std::int64_t max_timeout_ms = 31'536'000'000;
 // File operations have no limit of their own; 100 MiB over a slow link is the longest of them.
 constexpr auto file_bound = 300s;
 
@@ -166,15 +170,22 @@ struct sandbox_state_data : sandbox_port {
 
   void drain() override {
     if (!client)
-      return;
+      return close_client(); // what waits for a client has not begun
     const auto grace = options().release_grace;
-    const auto close_if_busy = [this] {
-      if (m().status().operations > 0 && m().state() == sandbox_state::parking)
-        close_client(); // what does not end when told ends with its client
-    };
     ask(
         self, client, grace + slack, stop_commands{{}, grace.count()}, [](const commands_stopped&) {},
-        [close_if_busy](const caf::error&) { close_if_busy(); });
+        [](const caf::error&) {});
+    self->delayed_send(self, grace + drain_slack, tick{m().current_step()});
+  }
+
+  // A reminder of the step that set it: a teardown claims its marker again, a parking ends what did not end when told.
+  void remind(const tick& x) {
+    if (x.generation != m().current_step())
+      return;
+    if (m().state() == sandbox_state::parking)
+      close_client();
+    else
+      m().on_beat();
   }
 
   void close_client() override {
@@ -195,8 +206,14 @@ struct sandbox_state_data : sandbox_port {
       self->send(p, retired{m().id(), seen});
   }
 
+  // The provider keeps an actor that it has sent something to since `retired`: tell it that this came to nothing.
+  void retire_again() {
+    if (m().state() == sandbox_state::absent)
+      tell_retired();
+  }
+
   void visited(sandbox_state from, event what, sandbox_state to) override {
-    if (log::debug_enabled())
+    if (peers->log_transitions)
       log::debug("sandbox " + m().id().value + ": " + to_string(from) + " -" + to_string(what) + "-> " + to_string(to));
   }
 
@@ -267,9 +284,15 @@ struct sandbox_state_data : sandbox_port {
   }
 
   answer<executed> run(const execute& request) {
+    if (request.timeout_ms && (*request.timeout_ms < 1 || *request.timeout_ms > max_timeout_ms)) {
+      answer<executed> to{self};
+      to.fail(make_error(errc::invalid_argument, "timeout: " + std::to_string(*request.timeout_ms)
+                                                     + " ms is not between 1 and " + std::to_string(max_timeout_ms)));
+      return to;
+    }
     const auto limit =
         request.timeout_ms ? std::chrono::milliseconds{*request.timeout_ms} : options().default_command_timeout;
-    return operate<executed>(request, std::max(limit, 0ms) + slack);
+    return operate<executed>(request, limit + slack);
   }
 };
 
@@ -309,12 +332,14 @@ sandbox_actor::behavior_type sandbox(self_ptr<sandbox_actor, sandbox_state_data>
         ++s.seen;
         answer<released> to{self};
         s.m().release(to);
+        s.retire_again();
         return to;
       },
       [&s, self](const close_sandbox& x) -> caf::result<close_answer> {
         ++s.seen;
         answer<close_answer> to{self};
         s.m().close(x.reason, to);
+        s.retire_again();
         return to;
       },
       [&s, self](const reap& x) -> caf::result<close_answer> {
@@ -336,10 +361,7 @@ sandbox_actor::behavior_type sandbox(self_ptr<sandbox_actor, sandbox_state_data>
         if (s.m().state() == sandbox_state::absent && s.seen == x.acquires)
           self->quit();
       },
-      [&s](const tick& x) {
-        if (x.generation == s.m().current_step())
-          s.m().on_beat();
-      },
+      [&s](const tick& x) { s.remind(x); },
   };
 }
 

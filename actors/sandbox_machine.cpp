@@ -84,6 +84,9 @@ void sandbox_machine::close(close_reason reason, answer<close_answer> to) {
     if (state_ != sandbox_state::closing) {
       close_waits_ = true;
       reason_ = reason;
+      // Whoever stands in line for a slot leaves it: the close must not wait for somebody else's release.
+      if (step_ == step::reserving)
+        port_.free_slot();
     }
     break;
   default:

@@ -1,5 +1,6 @@
 // A whole node under virtual time: provider, sandboxes, pool, capacity, heartbeat and reconciler against a world of
 // containers.
+#include <limits>
 #include <set>
 
 #include <boost/test/unit_test.hpp>
@@ -504,6 +505,60 @@ BOOST_AUTO_TEST_CASE(absent_sandboxes_leave_no_actor_behind) {
   }
   BOOST_TEST(node().tracked == 0);
   BOOST_TEST(system.registry().running() == before);
+}
+
+BOOST_AUTO_TEST_CASE(a_shutdown_does_not_wait_for_those_who_stand_in_line_for_a_slot) {
+  options.replicas = 1;
+  start();
+  acquire("a");
+  const auto b = send<acquired>(provider, acquire_sandbox{{"b", "t"}});
+  pass(1s);
+  const auto report = ask<shutdown_report>(provider, shutdown_provider{5'000}, 2s);
+  BOOST_REQUIRE(report.ok());
+  BOOST_TEST(report.value().left.empty());
+  BOOST_TEST(b.ready());
+  BOOST_TEST(!b.ok());
+  BOOST_TEST(world->running.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_release_that_crosses_a_teardown_leaves_no_actor_behind) {
+  start();
+  const auto a = acquire("a").value();
+  const auto closing = send<close_answer>(provider, close_sandbox{a.id});
+  for (int i = 0; i < 20; ++i) {
+    send<released>(provider, release_sandbox{a.id});
+    pass(1ms);
+  }
+  pass(1s);
+  BOOST_TEST(closing.ok());
+  BOOST_TEST(node().tracked == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_release_is_bounded_even_when_an_operation_does_not_end_when_told) {
+  start();
+  const auto a = acquire("a").value();
+  const auto handle = ask<sandbox_actor>(provider, get_sandbox{a.id}).value();
+  world->deaf_commands = true;
+  const auto command = send<executed>(handle, execute{"sleep 600000", {}, {}, {}, nullptr, {}});
+  settle();
+  const auto back = ask<released>(provider, release_sandbox{a.id}, options.release_grace + 4s);
+  BOOST_REQUIRE(back.ok());
+  BOOST_TEST(to_string(back.value().state) == "warm");
+  pass(1ms);
+  BOOST_REQUIRE(command.ready());
+  BOOST_TEST(to_string(command.code()) == "cancelled");
+}
+
+BOOST_AUTO_TEST_CASE(a_timeout_out_of_range_is_refused_with_its_range) {
+  start();
+  const auto a = acquire("a").value();
+  const auto handle = ask<sandbox_actor>(provider, get_sandbox{a.id}).value();
+  for (const std::int64_t ms : {std::int64_t{0}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()}) {
+    const auto r = ask<executed>(handle, execute{"true", {}, ms, {}, nullptr, {}});
+    BOOST_TEST(to_string(r.code()) == "invalid_argument");
+    BOOST_TEST(r.text().find("between 1 and") != std::string::npos);
+  }
+  BOOST_TEST(status_of(a.id).operations == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
