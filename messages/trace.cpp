@@ -7,8 +7,8 @@
 #include "messages/errors.hpp"
 
 // Exist only under ThreadSanitizer.
-extern "C" void __tsan_acquire(void*);
-extern "C" void __tsan_release(void*);
+extern "C" void __tsan_acquire(void*); // NOLINT(bugprone-reserved-identifier)
+extern "C" void __tsan_release(void*); // NOLINT(bugprone-reserved-identifier)
 
 namespace berth {
 

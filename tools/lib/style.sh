@@ -25,15 +25,15 @@ check_format() {
   return 1
 }
 
-# The translation units that the last commit and the work tree changed: first those themselves changed, then those
-# that include a changed header.
+# The translation units that the work tree and the last commits changed, most recent first, then those that include a
+# changed header.
 changed_units() {
   local changed headers
   changed=$(cd "$root" && {
     git diff --name-only HEAD
     git ls-files --others --exclude-standard
-    git diff --name-only HEAD~1 HEAD
-  } 2>/dev/null | grep -E '\.(cpp|hpp)$' | sort -u) || true
+    git log -n 20 --name-only --format=
+  } 2>/dev/null | grep -E '\.(cpp|hpp)$' | awk '!seen[$0]++') || true
   grep '\.cpp$' <<<"$changed" || true
   headers=$(grep '\.hpp$' <<<"$changed") || return 0
   (cd "$root" && sources '*.cpp' | xargs grep -lFf <(sed 's/.*/#include "&"/' <<<"$headers")) || true
@@ -63,8 +63,8 @@ tidy_one() {
   if out=$(clang-tidy --quiet -p "$TIDY_DIR" "$file" 2>&1); then
     : >"$TIDY_DIR/ok/$key"
   else
-    # Counts of suppressed warnings are no news.
-    grep -vE '^[0-9]+ warnings? (generated|treated)|^Suppressed|^Use -header-filter' <<<"$out" || true
+    # A header's finding comes with every file that includes it: gathered, and shown once.
+    { grep -E '(error|warning): ' <<<"$out" || echo "$file: clang-tidy failed: $(tail -n 1 <<<"$out")"; } >>"$TIDY_DIR/findings"
     echo "$file" >>"$TIDY_DIR/failed"
   fi
 }
@@ -82,13 +82,14 @@ lint() {
   done < <(printf '%s\n' "$@" | awk '!seen[$0]++')
   say "lint: ${#units[@]} files, at most $seconds s"
   ((${#units[@]} > 0)) || return 0
-  rm -f "$build/tidy/failed" "$build/tidy/skipped"
+  rm -f "$build/tidy/failed" "$build/tidy/skipped" "$build/tidy/findings"
   (cd "$root" && { clang-tidy --version && cat .clang-tidy && sources '*.hpp' | xargs sha256sum; } >"$build/tidy/common")
   export TIDY_DIR=$build/tidy TIDY_END=$((EPOCHSECONDS + seconds))
   export -f tidy_one
   # shellcheck disable=SC2016 # expanded by the inner shell
   (cd "$root" && printf '%s\n' "${units[@]}" | xargs -n 1 -P "$jobs" bash -c 'tidy_one "$1"' tidy) || true
   [[ ! -e $build/tidy/skipped ]] || say "lint: time is up, $(wc -l <"$build/tidy/skipped") files not looked at (tools/check --lint looks at all)"
+  [[ ! -e $build/tidy/findings ]] || sort -u "$build/tidy/findings" | sed "s#^$root/##; s#^#  #"
   [[ ! -e $build/tidy/failed ]] || lint_failed=$(wc -l <"$build/tidy/failed")
   lint_clean=$((${#units[@]} - lint_failed))
   ((lint_failed == 0))
