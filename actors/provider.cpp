@@ -35,9 +35,11 @@ struct provider_state {
   std::shared_ptr<sandbox_peers> peers;
   heartbeat_actor heartbeat;
   reconciler_actor reconciler;
-  std::unordered_map<sandbox_id, entry> entries;
-  std::unordered_map<scope, sandbox_id> ids; // saves a hash of the scope per acquire
-  std::unordered_map<caf::actor_addr, sandbox_id> addresses;
+  using registry = std::unordered_map<sandbox_id, entry>;
+  registry entries;
+  // Both point into `entries`, whose nodes do not move; the first saves an acquire the hash of its scope.
+  std::unordered_map<scope, registry::value_type*> by_scope;
+  std::unordered_map<caf::actor_addr, registry::value_type*> by_address;
   caf::actor_clock::time_point started;
   bool down = false;
 
@@ -66,7 +68,7 @@ struct provider_state {
     if (fresh) {
       i->second.handle = spawn_sandbox(self->system(), peers, self, id);
       self->monitor(i->second.handle);
-      addresses.emplace(i->second.handle.address(), id);
+      by_address.emplace(i->second.handle.address(), &*i);
       self->send(heartbeat, berth::track{id}, i->second.handle);
     }
     return i->second;
@@ -78,17 +80,17 @@ struct provider_state {
       return;
     self->send(heartbeat, untrack{id});
     self->demonitor(i->second.handle.address());
-    addresses.erase(i->second.handle.address());
-    ids.erase(i->second.owner);
+    by_address.erase(i->second.handle.address());
+    by_scope.erase(i->second.owner);
     entries.erase(i);
   }
 
   // A sandbox actor that died of a defect: free what it held, so that its scope can be served again.
   void on_down(const caf::down_msg& x) {
-    const auto i = addresses.find(x.source);
-    if (i == addresses.end())
+    const auto i = by_address.find(x.source);
+    if (i == by_address.end())
       return;
-    const auto id = i->second;
+    const auto id = i->second->first;
     log::error("sandbox actor " + id.value + " died: " + self->system().render(x.reason));
     drop(id);
     self->send(peers->capacity, free_slot{id});
@@ -109,8 +111,8 @@ struct provider_state {
   caf::result<acquired> acquire(const acquire_sandbox& x) {
     if (down)
       return make_error(errc::shutting_down, "retry on another node, or in 30 s");
-    auto known = ids.find(x.owner_scope);
-    if (known == ids.end()) {
+    auto known = by_scope.find(x.owner_scope);
+    if (known == by_scope.end()) {
       if (auto e = validate(x.owner_scope))
         return e;
       const auto id = id_of(x.owner_scope);
@@ -119,9 +121,9 @@ struct provider_state {
         fresh.owner = x.owner_scope;
       if (fresh.owner != x.owner_scope)
         return make_error(errc::id_collision, "id " + id.value + " is in use by another scope; nothing was touched");
-      known = ids.emplace(x.owner_scope, id).first;
+      known = by_scope.emplace(x.owner_scope, &*entries.find(id)).first;
     }
-    auto& target = entries.at(known->second);
+    auto& target = known->second->second;
     ++target.forwarded;
     return self->delegate(target.handle, x);
   }
@@ -288,7 +290,7 @@ provider_actor::behavior_type provider(provider_state::self_type self, lifecycle
         auto& target = s.track(x.found.id);
         if (target.owner.user.empty() && !x.found.owner_scope.user.empty()) {
           target.owner = x.found.owner_scope;
-          s.ids.emplace(target.owner, x.found.id);
+          s.by_scope.emplace(target.owner, &*s.entries.find(x.found.id));
         }
         ++target.forwarded;
         return s.self->delegate(target.handle, x);
