@@ -135,7 +135,7 @@ caf::result<executed> on_execute(self_type self, execute& x) {
   for (auto& [name, value] : x.env.values)
     env[name] = std::move(value);
   for (const auto& [name, value] : env)
-    plan.env.push_back(name + "=" + value);
+    plan.env.emplace_back(name).append("=").append(value);
   if (x.subscriber)
     plan.on_output = [to = x.subscriber, id = x.id](stream from, std::int64_t offset, std::string data) {
       caf::anon_send(to, output_chunk{id, from, offset, {std::move(data)}});

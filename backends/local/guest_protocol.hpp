@@ -1,6 +1,7 @@
 #pragma once
 // What the node and a sandbox's supervisor say to each other over their SOCK_SEQPACKET pair. Plain structs: both ends
 // are built together and run on one host.
+#include <cstddef>
 #include <cstdint>
 
 namespace berth::guest {
@@ -8,7 +9,7 @@ namespace berth::guest {
 /// The descriptor that the supervisor finds its end of the pair on.
 inline constexpr int socket_fd = 3;
 /// A payload up to this size travels in the datagram; a larger one in a memfd sent along, so that it has no limit.
-inline constexpr std::size_t inline_limit = 48 * 1024;
+inline constexpr std::size_t inline_limit = std::size_t{48} * 1024;
 /// The option that makes the supervisor exit at once: whether it can be started at all is what the probe asks.
 inline constexpr char check_option[] = "--check";
 /// The option of plain mode: the supervisor adopts what its commands leave behind.

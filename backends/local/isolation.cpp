@@ -40,7 +40,7 @@ fs::path find_on_path(const fs::path& name) {
   std::string_view list = variable != nullptr ? variable : "/usr/local/bin:/usr/bin:/bin";
   while (!list.empty()) {
     const auto end = std::min(list.find(':'), list.size());
-    const fs::path candidate = fs::path{list.substr(0, end)} / name;
+    fs::path candidate = fs::path{list.substr(0, end)} / name;
     if (candidate.is_absolute() && is_program(candidate))
       return candidate;
     list.remove_prefix(std::min(end + 1, list.size()));
@@ -101,6 +101,7 @@ std::string try_program(std::vector<std::string> argv) {
   unique_fd read_end{pipe[0]};
   unique_fd write_end{pipe[1]};
   std::vector<char*> words;
+  words.reserve(argv.size() + 1);
   for (auto& word : argv)
     words.push_back(word.data());
   words.push_back(nullptr);

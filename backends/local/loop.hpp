@@ -19,7 +19,7 @@ class command;
 
 /// The loop and what is common to all on it. Touched by its thread only.
 struct loop_context {
-  std::vector<char> buffer = std::vector<char>(64 * 1024);
+  std::vector<char> buffer = std::vector<char>(std::size_t{64} * 1024);
   std::size_t commands = 0;      ///< that hold pipes
   std::size_t command_limit = 0; ///< more than that wait in line
   std::deque<std::function<void()>> waiting;

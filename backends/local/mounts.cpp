@@ -152,7 +152,7 @@ caf::expected<std::string> mount_table::follow(std::string path, std::string_vie
       done.clear();
       target = map_->to_virtual(target);
     }
-    rest = target + "/" + rest;
+    rest.insert(0, target + "/");
   }
   return file_error(ELOOP, requested);
 }

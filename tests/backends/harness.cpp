@@ -94,7 +94,7 @@ bool possible(isolation_mode mode) {
   return why.empty();
 }
 
-sandbox::sandbox(isolation_mode mode, std::function<void(local_options&)> adjust) {
+sandbox::sandbox(isolation_mode mode, const std::function<void(local_options&)>& adjust) {
   auto options = options_for(mode, data.path());
   if (adjust)
     adjust(options);

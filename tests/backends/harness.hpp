@@ -1,6 +1,7 @@
 #pragma once
 // A local backend with one sandbox, for tests; every test runs with bubblewrap and without isolation.
 #include <filesystem>
+#include <future>
 #include <optional>
 
 #include <boost/test/data/monomorphic.hpp>
@@ -61,22 +62,41 @@ struct test_config : caf::actor_system_config {
   test_config();
 };
 
+/// Of the actor that asks for a test: an actor of berth, so that ThreadSanitizer follows what passes through it.
+struct asker_state {
+  static inline const char* name = "asker";
+  asker_state() = default;
+};
+
 /// A backend, one sandbox in it, and a client. Checks at its end that no process and no record is left.
 class sandbox {
 public:
-  explicit sandbox(isolation_mode mode, std::function<void(local_options&)> adjust = {});
+  explicit sandbox(isolation_mode mode, const std::function<void(local_options&)>& adjust = {});
   ~sandbox();
   sandbox(const sandbox&) = delete;
   sandbox& operator=(const sandbox&) = delete;
 
-  /// Asks and waits for at most a minute.
+  /// Asks; the answer, or a time-out after a minute, comes as a future.
+  template <class T, class Handle, class Request>
+  std::future<caf::expected<T>> ask_later(const Handle& to, Request request) {
+    auto out = std::make_shared<std::promise<caf::expected<T>>>();
+    auto answer = out->get_future();
+    system.spawn([out, to, request](untyped_self_ptr<asker_state> self) {
+      berth::ask(
+          self, to, std::chrono::seconds(60), request, [out](T& x) { out->set_value(std::move(x)); },
+          [out](caf::error& e) { out->set_value(std::move(e)); });
+    });
+    return answer;
+  }
+
+  /// Asks and waits.
   template <class T, class Handle, class Request>
   caf::expected<T> ask(const Handle& to, Request request) {
-    caf::expected<T> out = make_error(errc::timed_out);
-    self->request(to, std::chrono::seconds(60), std::move(request))
-        .receive([&](T& x) { out = std::move(x); }, [&](caf::error& e) { out = std::move(e); });
-    return out;
+    return ask_later<T>(to, std::move(request)).get();
   }
+
+  /// Starts a command.
+  std::future<caf::expected<executed>> start(execute x) { return ask_later<executed>(client, std::move(x)); }
 
   /// Runs a command; no answer is a failed test.
   executed run(const std::string& command, std::optional<std::int64_t> timeout_ms = {});
@@ -102,7 +122,6 @@ public:
   temp_dir data;
   test_config config;
   caf::actor_system system{config};
-  caf::scoped_actor self{system};
   backend_actor backend;
   instance made;
   client_actor client;

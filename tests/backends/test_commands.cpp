@@ -134,13 +134,14 @@ BOOST_DATA_TEST_CASE(ex10_a_thousand_commands_in_parallel_all_end_well, both_mod
   constexpr int count = 1000;
   execute x;
   x.command = "/bin/true";
-  std::vector<caf::typed_response_promise<executed>> none;
-  int good = 0;
+  std::vector<std::future<caf::expected<executed>>> answers;
   for (int i = 0; i < count; ++i)
-    box.self->send(caf::actor_cast<caf::actor>(box.client), x);
-  box.self->receive_for(good, count)([](const executed& e) {
-    BOOST_TEST((e.status == exit_status{exit_kind::exited, 0}));
-  });
+    answers.push_back(box.start(x));
+  for (auto& answer : answers) {
+    const auto done = answer.get();
+    BOOST_REQUIRE(done);
+    BOOST_TEST((done->status == exit_status{exit_kind::exited, 0}));
+  }
   // No zombie: every child was reaped.
   const auto left = box.run("ps -eo stat,comm 2>/dev/null | grep -c '^Z.*true' ; true");
   BOOST_TEST(left.out.data == "0\n");
@@ -160,10 +161,11 @@ BOOST_DATA_TEST_CASE(ex12_answers_are_never_mixed, both_modes, mode) {
     BOOST_TEST(e.out.data == n + "\n" + n + "\n" + n + "\n");
     BOOST_TEST(e.err.data == "e" + n + "\n");
   };
-  int done = 0;
+  std::vector<std::future<caf::expected<executed>>> answers;
   for (int i = 0; i < 10; ++i)
-    box.self->send(caf::actor_cast<caf::actor>(box.client), make(i));
-  box.self->receive_for(done, 10)(check);
+    answers.push_back(box.start(make(i)));
+  for (auto& answer : answers)
+    check(*answer.get());
   for (int i = 0; i < 50; ++i)
     check(*box.try_run(make(i)));
 }
@@ -195,7 +197,8 @@ BOOST_DATA_TEST_CASE(ex14_reads_and_lists_answer_while_a_command_sleeps, both_mo
   execute x;
   x.command = "sleep 60";
   x.id = {"sleeper"};
-  box.self->send(caf::actor_cast<caf::actor>(box.client), x);
+  auto sleeper = box.start(x);
+  BOOST_REQUIRE(eventually([&] { return !box.ask<command_list>(box.client, list_commands{})->commands.empty(); }));
   const stopwatch watch;
   BOOST_REQUIRE(box.write("/mnt/user-data/workspace/a", "text"));
   BOOST_REQUIRE(box.read("/mnt/user-data/workspace/a"));
@@ -209,7 +212,7 @@ BOOST_DATA_TEST_CASE(ex14_reads_and_lists_answer_while_a_command_sleeps, both_mo
   const auto stopped = box.ask<commands_stopped>(box.client, stop_commands{{"sleeper"}, 2000});
   BOOST_REQUIRE(stopped);
   BOOST_TEST(stopped->count == 1);
-  box.self->receive([](const executed& e) { BOOST_TEST(e.status.kind == exit_kind::cancelled); });
+  BOOST_TEST(sleeper.get()->status.kind == exit_kind::cancelled);
   BOOST_TEST(watch.ms() < 10000);
 }
 

@@ -71,10 +71,11 @@ BOOST_DATA_TEST_CASE(ex6_two_hundred_limits_leave_no_process, both_modes, mode) 
   execute x;
   x.command = "sleep " + seconds;
   x.timeout_ms = 200;
-  int done = 0;
+  std::vector<std::future<caf::expected<executed>>> answers;
   for (int i = 0; i < 200; ++i)
-    box.self->send(caf::actor_cast<caf::actor>(box.client), x);
-  box.self->receive_for(done, 200)([](const executed& e) { BOOST_TEST(e.status.kind == exit_kind::timed_out); });
+    answers.push_back(box.start(x));
+  for (auto& answer : answers)
+    BOOST_TEST(answer.get()->status.kind == exit_kind::timed_out);
   BOOST_TEST(box.run("ls /mnt/user-data").status.code == 0);
   BOOST_TEST(eventually([&] { return processes_with(seconds) == 0; }));
 }
@@ -101,21 +102,20 @@ BOOST_DATA_TEST_CASE(a_stop_asks_first_and_kills_after_the_grace, both_modes, mo
   sandbox box{mode};
   execute x;
   x.command = "trap 'echo told; exit 5' TERM; touch ready; while :; do sleep 0.05; done";
-  box.self->send(caf::actor_cast<caf::actor>(box.client), x);
+  auto polite = box.start(x);
   BOOST_REQUIRE(eventually([&] { return std::filesystem::exists(box.user_data() / "workspace/ready"); }));
   BOOST_REQUIRE(box.ask<commands_stopped>(box.client, stop_commands{{}, 5000}));
-  box.self->receive([](const executed& e) {
-    BOOST_CHECK((e.status == exit_status{exit_kind::cancelled, 5}));
-    BOOST_TEST(e.out.data.find("told\n") != std::string::npos);
-  });
+  const auto told = polite.get();
+  BOOST_CHECK((told->status == exit_status{exit_kind::cancelled, 5}));
+  BOOST_TEST(told->out.data.find("told\n") != std::string::npos);
   x.command = "trap '' TERM; touch deaf; while :; do sleep 0.05; done";
-  box.self->send(caf::actor_cast<caf::actor>(box.client), x);
+  auto deaf = box.start(x);
   BOOST_REQUIRE(eventually([&] { return std::filesystem::exists(box.user_data() / "workspace/deaf"); }));
   const stopwatch watch;
   BOOST_REQUIRE(box.ask<commands_stopped>(box.client, stop_commands{{}, 300}));
   BOOST_TEST(watch.ms() >= 300);
   BOOST_TEST(watch.ms() < 3000);
-  box.self->receive([](const executed& e) { BOOST_TEST(e.status.kind == exit_kind::cancelled); });
+  BOOST_TEST(deaf.get()->status.kind == exit_kind::cancelled);
 }
 
 BOOST_DATA_TEST_CASE(a_command_ends_with_its_client, both_modes, mode) {
@@ -126,9 +126,10 @@ BOOST_DATA_TEST_CASE(a_command_ends_with_its_client, both_modes, mode) {
   BOOST_REQUIRE(other);
   execute x;
   x.command = "sleep " + seconds;
-  box.self->send(caf::actor_cast<caf::actor>(*other), x);
+  auto lost = box.ask_later<executed>(*other, x);
   BOOST_REQUIRE(eventually([&] { return processes_with(seconds) >= 1; }));
   caf::anon_send_exit(*other, caf::exit_reason::kill);
+  BOOST_TEST(!lost.get());
   BOOST_TEST(eventually([&] { return processes_with(seconds) == 0; }));
 }
 

@@ -136,12 +136,14 @@ BOOST_DATA_TEST_CASE(po1_a_supervisor_killed_behind_our_back_probes_dead, both_m
   const auto seconds = unique_seconds();
   execute x;
   x.command = "setsid sleep " + seconds + " >/dev/null 2>&1 & sleep " + seconds;
-  box.self->send(caf::actor_cast<caf::actor>(box.client), x);
+  auto running = box.start(x);
   BOOST_REQUIRE(eventually([&] { return processes_with(seconds) >= 2; }));
   const auto guests = own_guests();
   BOOST_REQUIRE(guests.size() == 1u);
   ::kill(guests[0], SIGKILL);
-  box.self->receive([](const caf::error& e) { BOOST_TEST(code_of(e) == errc::sandbox_gone); });
+  const auto lost = running.get();
+  BOOST_REQUIRE(!lost);
+  BOOST_TEST(code_of(lost.error()) == errc::sandbox_gone);
   BOOST_TEST(eventually([&] {
     return box.ask<probe_answer>(box.backend, probe_sandbox{box.made.id, box.made.instance})->state == health::dead;
   }));

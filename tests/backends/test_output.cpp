@@ -2,6 +2,7 @@
 #include "harness.hpp"
 
 #include <fstream>
+#include <mutex>
 
 using namespace berth;
 using namespace berth::test;
@@ -17,6 +18,22 @@ std::int64_t peak_memory_kb() {
 }
 
 } // namespace
+
+namespace berth::test {
+
+struct locked_pieces {
+  std::mutex guard;
+  std::vector<output_chunk> all;
+};
+
+static caf::behavior collect(untyped_self_ptr<asker_state>, const std::shared_ptr<locked_pieces>& pieces) {
+  return {[pieces](output_chunk& c) {
+    const std::lock_guard lock{pieces->guard};
+    pieces->all.push_back(std::move(c));
+  }};
+}
+
+} // namespace berth::test
 
 BOOST_AUTO_TEST_SUITE(output)
 
@@ -76,24 +93,29 @@ BOOST_DATA_TEST_CASE(a_subscriber_gets_the_pieces_in_order_before_the_answer, bo
   sandbox box{mode};
   execute x;
   x.command = "for i in 1 2 3; do echo $i; pwd; sleep 0.05; done; head -c 200000 /dev/zero";
-  x.subscriber = caf::actor_cast<caf::actor>(box.self);
+  auto pieces = std::make_shared<locked_pieces>();
+  const auto listener = box.system.spawn(collect, pieces);
+  x.subscriber = listener;
   x.id = {"mine"};
-  box.self->send(caf::actor_cast<caf::actor>(box.client), x);
+  const auto done = box.start(x).get();
+  BOOST_REQUIRE(done);
+  // The pieces were sent before the answer.
+  BOOST_REQUIRE(eventually([&] {
+    const std::lock_guard lock{pieces->guard};
+    return !pieces->all.empty()
+           && pieces->all.back().offset + static_cast<std::int64_t>(pieces->all.back().data.data.size())
+                  == done->out_total;
+  }));
+  caf::anon_send_exit(listener, caf::exit_reason::user_shutdown);
   std::string seen;
-  int pieces = 0;
-  bool ended = false;
-  box.self->receive_while([&] { return !ended; })(
-      [&](const output_chunk& c) {
-        BOOST_TEST(c.id.value == "mine");
-        BOOST_TEST(static_cast<std::size_t>(c.offset) == seen.size());
-        seen += c.data.data;
-        ++pieces;
-      },
-      [&](const executed& e) {
-        BOOST_CHECK(e.out.data == seen);
-        ended = true;
-      });
-  BOOST_TEST(pieces >= 3);
+  const std::lock_guard lock{pieces->guard};
+  for (const auto& c : pieces->all) {
+    BOOST_TEST(c.id.value == "mine");
+    BOOST_TEST(static_cast<std::size_t>(c.offset) == seen.size());
+    seen += c.data.data;
+  }
+  BOOST_CHECK(done->out.data == seen);
+  BOOST_TEST(pieces->all.size() >= 3u);
   BOOST_TEST(seen.starts_with("1\n/mnt/user-data/workspace\n2\n"));
 }
 

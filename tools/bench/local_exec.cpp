@@ -46,6 +46,7 @@ void run_bare(const std::vector<std::string>& argv, const std::vector<std::strin
     die("no pipe");
   const auto pointers = [](const std::vector<std::string>& x) {
     std::vector<char*> p;
+    p.reserve(x.size() + 1);
     for (const auto& s : x)
       p.push_back(const_cast<char*>(s.c_str()));
     p.push_back(nullptr);
@@ -134,7 +135,7 @@ figures measure(isolation_mode mode, int commands, int rounds) {
   const local::path_map map{mounts};
   std::vector<std::string> env;
   for (const auto& [name, value] : local::command_environment(*chosen, options, map))
-    env.push_back(name + "=" + value);
+    env.emplace_back(name).append("=").append(value);
   std::vector<std::string> argv;
   auto cwd = (thread / "user-data/workspace").string();
   if (mode == isolation_mode::bubblewrap) {
