@@ -26,7 +26,7 @@ int ask_sandbox(const context& c, Request request, const char* doing, Print prin
   if (const auto e = place->leave())
     print_note("the sandbox could not be released: " + explain(e));
   if (!reply)
-    return fail(c, reply.error());
+    return fail(c, with_advice(c, reply.error()));
   return print(*reply) ? 0 : 1;
 }
 

@@ -38,7 +38,6 @@ int run_node(const context& c) {
   else
     print_text("berth " + s->version + " ready on " + address + " (" + s->backend.kind + ": " + s->backend.detail
                + ")\n");
-  log::info("node " + s->node.value + " is ready on " + address);
   constexpr std::chrono::hours round{24 * 365};
   while (c.events->run_until([] { return false; }, round, true) != waited::signalled) {
   }
@@ -48,7 +47,6 @@ int run_node(const context& c) {
     const progress shown{"stopping"};
     return running.stop(c.settings.node.shutdown_timeout);
   }();
-  log::info("stopped; " + std::to_string(report.closed) + " sandboxes were closed");
   if (report.left.empty())
     return 0;
   std::string ids;

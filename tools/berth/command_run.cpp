@@ -139,7 +139,7 @@ int execute_in(workplace& place, const context& c) {
   if (out.broken())
     return signal_base + SIGPIPE; // what the shell reports of a program that a closed pipe ended
   if (!result)
-    return fail(c, result.error(), own_failure);
+    return fail(c, with_advice(c, result.error()), own_failure);
   out.complete(*result);
   if (out.broken())
     return signal_base + SIGPIPE;

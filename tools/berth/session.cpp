@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "messages/log.hpp"
+#include "runtime/logging.hpp"
 #include "tools/berth/progress.hpp"
 
 namespace berth::cli {
@@ -98,6 +99,7 @@ caf::error session::start_embedded(const config& settings) {
 
 caf::expected<std::unique_ptr<session>> session::start_node(const config& settings, std::shared_ptr<inbox> events) {
   std::unique_ptr<session> result{new session{std::move(events)}};
+  divert_caf_output(*result->system_, settings.log.level);
   result->address_ = settings.node.listen;
   if (auto e = result->start_embedded(settings))
     return e;
@@ -107,6 +109,7 @@ caf::expected<std::unique_ptr<session>> session::start_node(const config& settin
 caf::expected<std::unique_ptr<session>> session::open(const config& settings, const options& opts,
                                                       std::shared_ptr<inbox> events) {
   std::unique_ptr<session> result{new session{std::move(events)}};
+  divert_caf_output(*result->system_, settings.log.level);
   result->address_ = opts.node.value_or(settings.node.listen);
   const auto at = parse_endpoint(result->address_);
   if (!opts.embedded && at && at->port != 0) {

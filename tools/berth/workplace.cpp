@@ -17,14 +17,14 @@ caf::error unknown_here(const context& c, const session& link) {
                         + ", and one brought along knows no sandbox; start one with 'berth node'");
 }
 
+} // namespace
+
 caf::error with_advice(const context& c, const caf::error& reason) {
   if (code_of(reason) != errc::sandbox_unknown && code_of(reason) != errc::sandbox_not_active)
     return reason;
   const auto scope = c.opts.who.owner ? to_text(*c.opts.who.owner) : std::string{"USER/THREAD"};
   return make_error(code_of(reason), c.opts.who.text() + ": run 'berth acquire " + scope + "' first");
 }
-
-} // namespace
 
 std::chrono::milliseconds acquire_bound(const config& settings) {
   const auto& s = settings.sandbox;

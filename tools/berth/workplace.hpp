@@ -18,6 +18,9 @@ std::chrono::milliseconds release_bound(const config& settings);
 inline constexpr std::chrono::milliseconds short_bound{15'000};
 inline constexpr std::chrono::milliseconds file_bound{330'000};
 
+/// The error, and where the sandbox has to be acquired first, how.
+caf::error with_advice(const context& c, const caf::error& reason);
+
 /// A sandbox to work in. Leaves it as it was found: what was acquired here is released here.
 class workplace {
 public:
