@@ -82,9 +82,17 @@ public:
     auto out = std::make_shared<std::promise<caf::expected<T>>>();
     auto answer = out->get_future();
     system.spawn([out, to, request](untyped_self_ptr<asker_state> self) {
+      // The bound of a request keeps an actor until it has passed, also after the answer.
       berth::ask(
-          self, to, std::chrono::seconds(60), request, [out](T& x) { out->set_value(std::move(x)); },
-          [out](caf::error& e) { out->set_value(std::move(e)); });
+          self, to, std::chrono::seconds(60), request,
+          [self, out](T& x) {
+            out->set_value(std::move(x));
+            self->quit();
+          },
+          [self, out](caf::error& e) {
+            out->set_value(std::move(e));
+            self->quit();
+          });
     });
     return answer;
   }
