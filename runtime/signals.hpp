@@ -1,5 +1,5 @@
 #pragma once
-// SIGINT and SIGTERM as events of an ordinary thread.
+// SIGINT, SIGTERM and SIGHUP as events of an ordinary thread.
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -11,9 +11,11 @@
 
 namespace berth {
 
-/// Signal handlers may do next to nothing, so there is none: the two signals are blocked and one thread reads them.
+/// Signal handlers may do next to nothing, so there is none: the signals are blocked and one thread reads them.
+/// SIGHUP counts unless it was ignored at the start (nohup).
+///
 /// The first asks for an orderly stop; who waits here carries it out. A second one ends the process at once, with
-/// status 130 (SIGINT) or 143 (SIGTERM), whatever the orderly stop is doing.
+/// status 130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP), whatever the orderly stop is doing.
 ///
 /// Make it first thing in main: threads inherit the mask, and one that was started earlier would still take the
 /// signals the old way. Programs started by this one must be given an empty mask.

@@ -2,7 +2,10 @@
 #include <csignal>
 
 #include <boost/test/unit_test.hpp>
+#include <netinet/in.h>
 #include <nlohmann/json.hpp>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "tests/e2e/program.hpp"
 
@@ -198,6 +201,20 @@ BOOST_AUTO_TEST_CASE(what_listens_and_is_no_node_is_told_apart_from_nothing_that
   const auto nothing = w.berth({"list", "--node", "127.0.0.1:1"});
   BOOST_TEST(nothing.status == 1);
   BOOST_TEST(holds(nothing.err, "berth node"), nothing.err);
+  // RE1: a port that accepts and never speaks.
+  const auto fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof at;
+  BOOST_REQUIRE(::bind(fd, reinterpret_cast<sockaddr*>(&at), size) == 0);
+  BOOST_REQUIRE(::listen(fd, 8) == 0);
+  BOOST_REQUIRE(::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size) == 0);
+  const auto silent = w.berth({"list", "--node", "127.0.0.1:" + std::to_string(ntohs(at.sin_port))});
+  BOOST_TEST(silent.status == 1);
+  BOOST_TEST(holds(silent.err, "berth node"), silent.err);
+  BOOST_TEST((silent.elapsed < seconds{10}));
+  ::close(fd);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -38,6 +38,15 @@ int file_with(const std::string& text) {
   return fd;
 }
 
+// A pseudo terminal: our end and the program's.
+std::array<int, 2> terminal() {
+  const auto ours = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  std::array<char, 128> name{};
+  if (ours < 0 || ::grantpt(ours) != 0 || ::unlockpt(ours) != 0 || ::ptsname_r(ours, name.data(), name.size()) != 0)
+    throw std::runtime_error{"cannot make a terminal"};
+  return {ours, ::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC)};
+}
+
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
   for (auto& t : texts)
@@ -49,6 +58,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 // Where the machine allows no isolated sandboxes, the rest is tested all the same.
 const std::string& isolation() {
   static const auto found = [] {
+    if (const auto* asked = std::getenv("BERTH_TEST_ISOLATION"))
+      return std::string{asked};
     std::string dir = std::filesystem::temp_directory_path() / "berth-probe.XXXXXX";
     if (::mkdtemp(dir.data()) == nullptr)
       throw std::runtime_error{"cannot make a temporary directory"};
@@ -61,12 +72,15 @@ const std::string& isolation() {
 
 } // namespace
 
-program::program(std::vector<std::string> argv, const std::map<std::string, std::string>& env, const std::string& input)
+program::program(std::vector<std::string> argv, const std::map<std::string, std::string>& env, const std::string& input,
+                 err_to where)
     : started_(clock::now()) {
   std::array<int, 2> out{};
   std::array<int, 2> err{};
-  if (::pipe2(out.data(), O_CLOEXEC) != 0 || ::pipe2(err.data(), O_CLOEXEC) != 0)
+  if (::pipe2(out.data(), O_CLOEXEC) != 0 || (where == err_to::pipe && ::pipe2(err.data(), O_CLOEXEC) != 0))
     throw std::runtime_error{"cannot make a pipe"};
+  if (where == err_to::terminal)
+    err = terminal();
   const auto in = file_with(input);
   std::vector<std::string> variables;
   for (char** e = environ; *e != nullptr; ++e) {
@@ -181,11 +195,12 @@ world::~world() {
   std::filesystem::remove_all(dir_, ignored);
 }
 
-std::unique_ptr<program> world::start(std::vector<std::string> args, const std::string& input) const {
+std::unique_ptr<program> world::start(std::vector<std::string> args, const std::string& input,
+                                      program::err_to where) const {
   args.insert(args.begin(), BERTH_PROGRAM);
   if (!address_.empty() && std::find(args.begin(), args.end(), "--node") == args.end() && args[1] != "node")
     args.insert(args.begin() + 2, {"--node", address_});
-  return std::make_unique<program>(std::move(args), env, input);
+  return std::make_unique<program>(std::move(args), env, input, where);
 }
 
 outcome world::berth(std::vector<std::string> args, const std::string& input, milliseconds bound) const {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,8 +27,12 @@ struct outcome {
 /// A program that runs. Killed, with its process group, when this is destroyed.
 class program {
 public:
+  /// Where its standard error goes.
+  enum class err_to { pipe, terminal };
+
   /// Starts it in a process group of its own, with `input` as standard input and `env` added to the environment.
-  program(std::vector<std::string> argv, const std::map<std::string, std::string>& env, const std::string& input = {});
+  program(std::vector<std::string> argv, const std::map<std::string, std::string>& env, const std::string& input = {},
+          err_to where = err_to::pipe);
   ~program();
   program(const program&) = delete;
   program& operator=(const program&) = delete;
@@ -61,7 +66,7 @@ private:
 };
 
 /// A temporary directory with a configuration: its own data directory, any free port, the isolation that this machine
-/// allows. Removed at the end, when nothing may be left.
+/// allows or the variable BERTH_TEST_ISOLATION names. Removed at the end.
 class world {
 public:
   explicit world(const std::string& more_yaml = {});
@@ -75,7 +80,8 @@ public:
   /// Runs `berth ARGS...` to its end.
   outcome berth(std::vector<std::string> args, const std::string& input = {}, milliseconds bound = seconds{30}) const;
   /// Starts `berth ARGS...`.
-  [[nodiscard]] std::unique_ptr<program> start(std::vector<std::string> args, const std::string& input = {}) const;
+  [[nodiscard]] std::unique_ptr<program> start(std::vector<std::string> args, const std::string& input = {},
+                                               program::err_to where = program::err_to::pipe) const;
   /// Starts a node and waits until it is ready; later `berth` commands reach it through --node.
   std::unique_ptr<program> start_node();
   /// HOST:PORT of the node that start_node started.

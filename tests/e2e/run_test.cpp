@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(inside_the_sandbox_a_broken_pipe_ends_a_command_as_usual) {
 BOOST_AUTO_TEST_CASE(ctrl_c_ends_the_command_and_leaves_nothing) {
   const world w;
   const auto sleep = long_sleep();
-  for (const auto& [number, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
+  for (const auto& [number, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 129}}) {
     const auto p = w.start(run_of({"echo begun; " + sleep}));
     BOOST_TEST(p->prints("begun"));
     p->signal(number);
@@ -227,6 +227,15 @@ BOOST_AUTO_TEST_CASE(without_a_node_list_is_empty_and_an_id_is_unknown_with_advi
   BOOST_TEST(acquire.status == 0);
   BOOST_TEST(holds(acquire.err, "ends with this command"), acquire.err);
   BOOST_TEST(w.nothing_left());
+}
+
+BOOST_AUTO_TEST_CASE(on_a_terminal_a_wait_of_more_than_a_second_shows_progress_and_erases_it) {
+  const world w;
+  const auto slow = w.start(run_of({"sleep 1.5; echo done"}), {}, program::err_to::terminal)->wait();
+  BOOST_TEST(slow.out == "done\n");
+  BOOST_TEST(holds(slow.err, "running ... 1 s"), slow.err);
+  BOOST_TEST(slow.err.ends_with("\r\x1b[K"), slow.err);
+  BOOST_TEST(w.start(run_of({"echo done"}), {}, program::err_to::terminal)->wait().err == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
