@@ -1,5 +1,7 @@
 // A node and the commands that talk to it.
 #include <csignal>
+#include <memory>
+#include <set>
 
 #include <boost/test/unit_test.hpp>
 #include <netinet/in.h>
@@ -113,6 +115,36 @@ BOOST_AUTO_TEST_CASE(ctrl_c_of_run_ends_its_command_on_the_node) {
     return true;
   }));
   BOOST_TEST(json::parse(w.berth({"list", "--json"}).out)["sandboxes"][0]["state"] == "warm");
+}
+
+BOOST_AUTO_TEST_CASE(ex12_commands_at_once_in_one_sandbox_get_each_its_own_output_and_status) {
+  world w;
+  const auto node = w.start_node();
+  BOOST_TEST(w.berth({"acquire", "a/b"}).status == 0);
+  std::vector<std::unique_ptr<program>> running;
+  for (int i = 0; i < 10; ++i) {
+    const auto n = std::to_string(i);
+    running.push_back(w.start({"exec", "a/b", "--", "echo " + n + "; sleep 0.2; echo e" + n + " >&2; exit " + n}));
+  }
+  for (int i = 0; i < 10; ++i) {
+    const auto x = running[static_cast<std::size_t>(i)]->wait();
+    BOOST_TEST(x.status == i);
+    BOOST_TEST(x.out == std::to_string(i) + "\n");
+    BOOST_TEST(x.err == "e" + std::to_string(i) + "\n");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(le5_ten_acquires_at_once_for_one_scope_get_one_sandbox) {
+  world w;
+  const auto node = w.start_node();
+  std::vector<std::unique_ptr<program>> running;
+  for (int i = 0; i < 10; ++i)
+    running.push_back(w.start({"acquire", "a/b", "--json"}));
+  std::set<std::string> instances;
+  for (const auto& p : running)
+    instances.insert(json::parse(p->wait().out)["instance"].get<std::string>());
+  BOOST_TEST(instances.size() == 1u);
+  BOOST_TEST(json::parse(w.berth({"list", "--json"}).out)["sandboxes"].size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(ex14_files_and_status_answer_while_a_command_sleeps) {

@@ -89,7 +89,7 @@ program::program(std::vector<std::string> argv, const std::map<std::string, std:
       variables.push_back(entry);
   }
   for (const auto& [name, value] : env)
-    variables.push_back(name + "=" + value);
+    variables.push_back(std::string{name}.append("=").append(value));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
@@ -231,9 +231,11 @@ std::vector<std::string> world::processes(const std::string& mark) const {
       continue;
     auto line = slurp(entry.path() / "cmdline");
     std::replace(line.begin(), line.end(), '\0', ' ');
-    const auto about = line + slurp(entry.path() / "environ");
-    if (about.find(dir_.string()) != std::string::npos || (!mark.empty() && line.find(mark) != std::string::npos))
-      found.push_back(pid + ": " + line);
+    const auto holds = [](const std::string& text, const std::string& part) {
+      return text.find(part) != std::string::npos;
+    };
+    if (holds(line, dir_) || holds(slurp(entry.path() / "environ"), dir_) || (!mark.empty() && holds(line, mark)))
+      found.push_back(std::string{pid}.append(": ").append(line));
   }
   return found;
 }

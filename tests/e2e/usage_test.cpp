@@ -58,6 +58,9 @@ BOOST_AUTO_TEST_CASE(usage_errors_are_one_line_with_status_2_and_125_where_other
       {"list", "--no-such-flag"},
       {"acquire"},
       {"acquire", "--scope", "a/b", "--", "ls"},
+      {"acquire", "--scope", "a/b", "c/d"},
+      {"read", "a/b"},
+      {"read", "--scope", "a/b"},
       {"read", "a/b", "relative/path"},
       {"read", "a/b", "/x", "--lines", "9:3"},
       {"read", "a/b", "/x", "--lines", "0:3"},
@@ -74,6 +77,7 @@ BOOST_AUTO_TEST_CASE(usage_errors_are_one_line_with_status_2_and_125_where_other
     BOOST_TEST((x.err.starts_with("berth: ") && is_one_line(x.err)), x.err);
   }
   BOOST_TEST(w.berth({"run", "--scope", "a/b"}).status == 125);
+  BOOST_TEST(w.berth({"run", "--scope", "a/b", "ls", "--", "ls"}).status == 125);
   BOOST_TEST(w.berth({"run", "--scope", "a/b", "--"}).status == 125);
   BOOST_TEST(w.berth({"exec", "--bad", "--", "ls"}).status == 125);
 }

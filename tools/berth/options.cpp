@@ -38,6 +38,9 @@ caf::error check_target(const raw_options& raw, options& to) {
   if (raw.scope.empty() && raw.target.empty())
     return usage(needs_scope(to.what) ? "which sandbox? give --scope USER/THREAD"
                                       : "which sandbox? give its ID or --scope USER/THREAD");
+  if (!raw.scope.empty() && !raw.target.empty())
+    return usage("'" + raw.target + "' is one word too many: --scope names the sandbox"
+                 + (takes_command(to.what) ? ", and the command follows after --" : ""));
   // A scope may also be given where an id may: it is the one with a slash.
   if (!raw.scope.empty() || needs_scope(to.what) || !is_id(raw.target)) {
     const auto& text = raw.scope.empty() ? raw.target : raw.scope;
@@ -171,7 +174,10 @@ caf::error check(const raw_options& raw, const CLI::App& app, const std::vector<
   if (to.what == command::write && sub.count("--content") > 0)
     to.content = raw.content;
   to.path = raw.path;
-  if ((to.what == command::read || to.what == command::write || to.what == command::ls) && !to.path.starts_with('/'))
+  const auto takes_path = to.what == command::read || to.what == command::write || to.what == command::ls;
+  if (takes_path && to.path.empty())
+    return usage("PATH is missing: an absolute one in the sandbox, such as /mnt/user-data/workspace");
+  if (takes_path && !to.path.starts_with('/'))
     return usage("PATH: '" + to.path
                  + "' is not absolute; paths are the sandbox's own, such as /mnt/user-data/workspace");
   return {};
