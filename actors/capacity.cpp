@@ -32,7 +32,7 @@ struct capacity_state {
   capacity_state() = default;
 
   [[nodiscard]] bool has_room(std::int32_t extra = 0) const {
-    return used.size() < static_cast<std::size_t>(options.replicas + extra);
+    return used.size() < static_cast<std::size_t>(options.replicas) + static_cast<std::size_t>(extra);
   }
 
   [[nodiscard]] slot_answer now() const { return {static_cast<std::int32_t>(used.size()), options.replicas}; }

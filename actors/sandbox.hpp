@@ -15,7 +15,8 @@ struct sandbox_peers {
   backend_actor backend;
   capacity_actor capacity;
   warm_pool_actor pool;
-  bool log_transitions = false; ///< debug lines, decided once: asking the logger at every event costs more than the event
+  bool log_transitions =
+      false; ///< debug lines, decided once: asking the logger at every event costs more than the event
 };
 
 /// Spawns the actor of `id`. It tells `provider` when it is absent and unused (retired), and ends on `retire`.

@@ -27,9 +27,9 @@ BERTH_EMPTY_MESSAGE(backend_query)
 
 /// What a backend is and can do.
 struct backend_info {
-  std::string kind;              ///< "local", "docker", ...
-  std::string detail;            ///< what was chosen at start and why, for people
-  bool survives_node = false;    ///< its sandboxes outlive a crashed node, so peers can adopt them
+  std::string kind;                ///< "local", "docker", ...
+  std::string detail;              ///< what was chosen at start and why, for people
+  bool survives_node = false;      ///< its sandboxes outlive a crashed node, so peers can adopt them
   bool shares_thread_data = false; ///< the host sees the sandbox's user-data directories
 };
 BERTH_MESSAGE(backend_info, kind, detail, survives_node, shares_thread_data)

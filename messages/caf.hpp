@@ -102,10 +102,11 @@ void ask(Self* self, const Handle& dest, std::chrono::milliseconds bound, Reques
   const auto id = pending.id();
   self->watch(id, bound);
   // The handlers may quit the actor or ask again: the entry is gone before they run.
-  pending.then(wrap_response(self, id, std::move(on_value)), [self, id, f = std::move(on_error)](caf::error& e) mutable {
-    self->unwatch(id);
-    f(e);
-  });
+  pending.then(wrap_response(self, id, std::move(on_value)),
+               [self, id, f = std::move(on_error)](caf::error& e) mutable {
+                 self->unwatch(id);
+                 f(e);
+               });
 }
 
 } // namespace berth
@@ -129,8 +130,8 @@ void ask(Self* self, const Handle& dest, std::chrono::milliseconds bound, Reques
   (m, __VA_ARGS__)
 #define BERTH_FIELD(field) x_.field
 
-/// Makes `type` inspectable: it can be sent to another node, printed, and hashed by its printed form. Append fields,
-/// never reorder them: an older peer ignores what follows.
+/// Makes `type` inspectable: it can be sent to another node and printed. Fields travel by position, without names: any
+/// change of them is a new protocol, and the application identifier (runtime/cluster.hpp) must say so.
 #define BERTH_MESSAGE(type, ...)                                                                                       \
   template <class Inspector_>                                                                                          \
   typename Inspector_::result_type inspect(Inspector_& i_, type& x_) {                                                 \

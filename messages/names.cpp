@@ -20,8 +20,8 @@ std::string to_string(lease_state x) {
   return name_of(x, std::array<std::string_view, 3>{"absent", "owned", "destroying"});
 }
 std::string to_string(lease_outcome x) {
-  return name_of(x, std::array<std::string_view, 7>{"granted", "refused", "renewed", "lapsed", "lost", "released",
-                                                    "unchanged"});
+  return name_of(
+      x, std::array<std::string_view, 7>{"granted", "refused", "renewed", "lapsed", "lost", "released", "unchanged"});
 }
 std::string to_string(health x) { return name_of(x, std::array<std::string_view, 2>{"alive", "dead"}); }
 std::string to_string(stream x) { return name_of(x, std::array<std::string_view, 2>{"out", "err"}); }

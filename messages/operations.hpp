@@ -38,11 +38,11 @@ inline constexpr std::int64_t file_cap = 100 * 1024 * 1024;
 /// Runs a shell command to its end. Several at once on one sandbox run in parallel.
 struct execute {
   std::string command;
-  environment env;                        ///< for this command only; names match ^[A-Za-z_][A-Za-z0-9_]*$
-  optional<std::int64_t> timeout_ms;      ///< wall clock, 1..; none = the configured default
-  optional<std::int64_t> output_cap;      ///< bytes kept per stream; none = default_output_cap
-  caf::actor subscriber;                  ///< gets every output_chunk as it comes; may be null
-  exec_id id;                             ///< chosen by the caller, or empty: chosen by the sandbox
+  environment env;                   ///< for this command only; names match ^[A-Za-z_][A-Za-z0-9_]*$
+  optional<std::int64_t> timeout_ms; ///< wall clock, 1..; none = the configured default
+  optional<std::int64_t> output_cap; ///< bytes kept per stream; none = default_output_cap
+  caf::actor subscriber;             ///< gets every output_chunk as it comes; may be null
+  exec_id id;                        ///< chosen by the caller, or empty: chosen by the sandbox
 };
 BERTH_MESSAGE(execute, command, env, timeout_ms, output_cap, subscriber, id)
 

@@ -95,9 +95,9 @@ struct sandbox_status {
   sandbox_state state = sandbox_state::absent;
   instance_id instance;
   fencing_epoch epoch;
-  std::int32_t operations = 0;  ///< in flight
-  std::int32_t waiting = 0;     ///< acquires in line
-  std::int64_t idle_ms = 0;     ///< since the last operation, acquire or release
+  std::int32_t operations = 0; ///< in flight
+  std::int32_t waiting = 0;    ///< acquires in line
+  std::int64_t idle_ms = 0;    ///< since the last operation, acquire or release
   std::int64_t state_age_ms = 0;
 };
 BERTH_MESSAGE(sandbox_status, id, owner_scope, state, instance, epoch, operations, waiting, idle_ms, state_age_ms)
@@ -130,7 +130,7 @@ struct node_status {
   std::int32_t tracked = 0; ///< sandbox actors, in any state
   std::int32_t parked = 0;
   std::int32_t slots_used = 0;
-  std::int32_t slots = 0; ///< the limit, `replicas`
+  std::int32_t slots = 0;   ///< the limit, `replicas`
   std::int32_t waiting = 0; ///< acquires that wait for a slot
   std::int64_t uptime_ms = 0;
 };

@@ -181,14 +181,14 @@ double median(std::vector<double> x) {
   return x[x.size() / 2];
 }
 
-struct config : caf::actor_system_config {
-  config() { prepare(*this); }
+struct bench_config : caf::actor_system_config {
+  bench_config() { prepare(*this); }
 };
 
 } // namespace
 
 int main() {
-  config settings;
+  bench_config settings;
   caf::actor_system system{settings};
   lifecycle_options options;
   options.node = {"bench:1"};

@@ -67,19 +67,18 @@ function(berth_program name)
   endif()
 endfunction()
 
-# berth_test(NAME SOURCES... LINK LIBRARIES...): a Boost.Test program `test_NAME`, run by ctest case for case bounded.
+# berth_test(NAME SOURCES... LINK LIBRARIES...): a Boost.Test program `test_NAME`. All share one main() and one
+# precompiled header (tests/main.cpp).
 function(berth_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
   add_executable(test_${name} ${arg_SOURCES})
-  target_compile_definitions(test_${name} PRIVATE BOOST_TEST_DYN_LINK)
-  # Boost.Test defines main() wherever this macro is seen: in the first source only.
-  list(GET arg_SOURCES 0 first)
-  set_property(SOURCE ${first} APPEND PROPERTY COMPILE_DEFINITIONS BOOST_TEST_MODULE=${name})
-  target_link_libraries(test_${name} PRIVATE ${arg_LINK} berth_flags Boost::unit_test_framework)
-  target_precompile_headers(test_${name} PRIVATE ${BERTH_PCH_HEADERS})
+  set_target_properties(test_${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(test_${name} PRIVATE -fPIC)
+  target_link_libraries(test_${name} PRIVATE ${arg_LINK} berth_test_main)
+  target_precompile_headers(test_${name} REUSE_FROM berth_test_main)
   add_test(NAME ${name} COMMAND test_${name} --log_level=test_suite --color_output=no)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
 endfunction()

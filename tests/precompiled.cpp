@@ -1,0 +1,1 @@
+// Nothing but the precompiled header, which all tests reuse: main.cpp must include Boost.Test itself.
