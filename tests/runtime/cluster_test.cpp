@@ -62,19 +62,19 @@ BOOST_AUTO_TEST_SUITE(cluster)
 BOOST_FIXTURE_TEST_CASE(a_published_node_serves_another_actor_system, two_systems) {
   const auto n = started(here.system, settings);
   const auto port = n->publish("127.0.0.1", 0);
-  BOOST_REQUIRE_MESSAGE(port, explain(port.error()));
+  REQUIRE_VALUE(port);
   BOOST_TEST(*port != 0);
   // Both systems are of one process: without node ids that differ, this could not even connect.
   const auto remote = connect(there.system, "127.0.0.1", *port);
-  BOOST_REQUIRE_MESSAGE(remote, explain(remote.error()));
+  REQUIRE_VALUE(remote);
   const auto lease = there.ask<acquired>(*remote, acquire_sandbox{{"ann", "t1"}});
-  BOOST_REQUIRE_MESSAGE(lease, explain(lease.error()));
+  REQUIRE_VALUE(lease);
   const auto sandbox = there.ask<sandbox_actor>(*remote, get_sandbox{lease->id});
-  BOOST_REQUIRE_MESSAGE(sandbox, explain(sandbox.error()));
+  REQUIRE_VALUE(sandbox);
   execute command;
   command.command = "echo hello";
   const auto ran = there.ask<executed>(*sandbox, command);
-  BOOST_REQUIRE_MESSAGE(ran, explain(ran.error()));
+  REQUIRE_VALUE(ran);
   BOOST_TEST(ran->out.data == "hello\n");
   const auto refused = there.ask<acquired>(*remote, acquire_sandbox{{"", "t1"}});
   BOOST_REQUIRE(!refused);
@@ -118,7 +118,7 @@ BOOST_FIXTURE_TEST_CASE(a_stopped_node_gives_its_port_back_at_once, two_systems)
   }
   const auto next = started(here.system, settings);
   const auto again = next->publish("127.0.0.1", port);
-  BOOST_REQUIRE_MESSAGE(again, explain(again.error()));
+  REQUIRE_VALUE(again);
   BOOST_TEST(*again == port);
 }
 

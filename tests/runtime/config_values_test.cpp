@@ -13,7 +13,7 @@ namespace {
 
 config accepted(const std::string& text) {
   auto parsed = parse_config(text, "test.yaml");
-  BOOST_REQUIRE_MESSAGE(parsed, context_of(parsed.error()));
+  REQUIRE_VALUE(parsed);
   return *parsed;
 }
 
@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(an_empty_file_means_the_defaults) {
   const scratch_directory here;
   for (const std::string text : {"", "\n", "# nothing\n", "---\n", "sandbox:\nnode:\n  # listen: x\nlog: {}\n"}) {
     auto loaded = load_config(here.write("a.yaml", text));
-    BOOST_REQUIRE_MESSAGE(loaded, context_of(loaded.error()));
+    REQUIRE_VALUE(loaded);
     for (const auto& k : detail::keys())
       BOOST_TEST(detail::shown(k, *loaded) == detail::shown(k, default_config()));
   }

@@ -15,20 +15,20 @@ BOOST_FIXTURE_TEST_CASE(a_started_node_leases_a_sandbox_runs_a_command_and_gets_
   const scratch_settings settings;
   const auto n = started(system, settings);
   const auto first = ask<acquired>(n->provider(), acquire_sandbox{{"ann", "t1"}});
-  BOOST_REQUIRE_MESSAGE(first, explain(first.error()));
+  REQUIRE_VALUE(first);
   BOOST_TEST((first->origin == acquire_origin::created));
   const auto sandbox = ask<sandbox_actor>(n->provider(), get_sandbox{first->id});
-  BOOST_REQUIRE_MESSAGE(sandbox, explain(sandbox.error()));
+  REQUIRE_VALUE(sandbox);
   execute command;
   command.command = "echo hello";
   const auto ran = ask<executed>(*sandbox, command);
-  BOOST_REQUIRE_MESSAGE(ran, explain(ran.error()));
+  REQUIRE_VALUE(ran);
   BOOST_TEST(ran->out.data == "hello\n");
   const auto parked = ask<released>(n->provider(), release_sandbox{first->id});
-  BOOST_REQUIRE_MESSAGE(parked, explain(parked.error()));
+  REQUIRE_VALUE(parked);
   BOOST_TEST((parked->state == sandbox_state::warm));
   const auto again = ask<acquired>(n->provider(), acquire_sandbox{{"ann", "t1"}});
-  BOOST_REQUIRE_MESSAGE(again, explain(again.error()));
+  REQUIRE_VALUE(again);
   BOOST_TEST((again->origin == acquire_origin::reclaimed));
   BOOST_TEST(again->instance.value == first->instance.value);
   const auto report = n->stop(10s);
@@ -154,13 +154,13 @@ BOOST_FIXTURE_TEST_CASE(e1_commands_see_the_filtered_environment_and_the_configu
   settings.sandbox.environment["BERTH_TEST_ADDED_KEY"] = "configured";
   const auto n = started(system, settings);
   const auto lease = ask<acquired>(n->provider(), acquire_sandbox{{"ann", "t1"}});
-  BOOST_REQUIRE_MESSAGE(lease, explain(lease.error()));
+  REQUIRE_VALUE(lease);
   const auto sandbox = ask<sandbox_actor>(n->provider(), get_sandbox{lease->id});
   BOOST_REQUIRE(sandbox);
   execute command;
   command.command = "echo \"[$BERTH_TEST_TOKEN][$BERTH_TEST_PLAIN][$BERTH_TEST_ADDED_KEY]\"";
   const auto ran = ask<executed>(*sandbox, command);
-  BOOST_REQUIRE_MESSAGE(ran, explain(ran.error()));
+  REQUIRE_VALUE(ran);
   BOOST_TEST(ran->out.data == "[][shown][configured]\n");
 }
 #endif

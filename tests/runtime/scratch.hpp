@@ -9,6 +9,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "messages/errors.hpp"
+
+/// Stops the test where an expected value is an error, and says which.
+#define REQUIRE_VALUE(x) BOOST_REQUIRE_MESSAGE(x, ((x) ? std::string{} : berth::explain((x).error())))
+
 namespace berth::test {
 
 class scratch_directory {

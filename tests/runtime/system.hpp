@@ -57,7 +57,7 @@ struct scratch_settings : config {
 /// A node that must start.
 inline std::unique_ptr<node> started(caf::actor_system& system, const config& settings) {
   auto result = node::start(system, settings);
-  BOOST_REQUIRE_MESSAGE(result, explain(result.error()));
+  REQUIRE_VALUE(result);
   return std::move(*result);
 }
 
