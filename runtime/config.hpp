@@ -1,9 +1,9 @@
 #pragma once
 // The configuration of a node: a value with a default for everything, read from YAML.
 //
-// One table (runtime/config_keys.cpp) holds every key with its range, its default and its sentence; parsing, validation,
-// the suggestions for misspelt keys and the printed reference all come from it. Whatever is wrong in a file is reported
-// at once, each problem with file, line, column, key, what was found and what would be right.
+// One table (runtime/config_keys.cpp) holds every key with its range, its default and its sentence; parsing,
+// validation, the suggestions for misspelt keys and the printed reference all come from it. Whatever is wrong in a file
+// is reported at once, each problem with file, line, column, key, what was found and what would be right.
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
