@@ -24,7 +24,7 @@ bool holds(const std::string& text, const std::string& part) { return text.find(
 
 #define CHECK_SAYS(text, part)                                                                                         \
   do {                                                                                                                 \
-    const std::string said_ = text;                                                                                    \
+    const std::string& said_ = text;                                                                                   \
     BOOST_TEST(holds(said_, part), "\"" << said_ << "\" does not say \"" << (part) << "\"");                           \
   } while (false)
 

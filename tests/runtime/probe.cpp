@@ -29,9 +29,10 @@ int wait_for_signal(bool quick) {
   berth::signals signals;
   std::cout << "ready" << std::endl;
   std::cout << "stopping on " << signals.wait() << std::endl;
-  while (!quick)
+  if (quick)
+    return 0;
+  for (;;)
     pause();
-  return 0;
 }
 
 int write_to_nobody() {
