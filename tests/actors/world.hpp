@@ -262,6 +262,7 @@ public:
   lifecycle_options options;
   store_actor leases;
   store_actor store;
+  backend_actor backend;
   provider_actor provider;
 
   virtual_world() {
@@ -273,17 +274,19 @@ public:
   }
 
   ~virtual_world() {
-    if (provider)
-      caf::anon_send_exit(provider, caf::exit_reason::kill);
+    // All of them: one that keeps a promise on purpose would keep whoever waits for it alive, and the other way round.
+    kill(provider);
+    kill(backend);
+    kill(store);
+    kill(leases);
     settle();
-    // What is left are actors of the test itself, some of them waiting on purpose.
     scheduler().clock().cancel_all();
   }
 
   /// Starts the node under test with the options as they are now.
   void start() {
-    provider = spawn_provider(system, options, store,
-                              caf::actor_cast<backend_actor>(system.spawn(fake_backend, world, std::string{"a"})));
+    backend = caf::actor_cast<backend_actor>(system.spawn(fake_backend, world, std::string{"a"}));
+    provider = spawn_provider(system, options, store, backend);
     settle();
   }
 
@@ -353,6 +356,13 @@ public:
   node_status node() { return ask<node_status>(provider, query_node{}).value(); }
 
   lease_view lease_of(const sandbox_id& id) { return ask<lease_view>(leases, query_lease{id}).value(); }
+
+private:
+  template <class Handle>
+  static void kill(const Handle& actor) {
+    if (actor)
+      caf::anon_send_exit(actor, caf::exit_reason::kill);
+  }
 };
 
 } // namespace berth::test

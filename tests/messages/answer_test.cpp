@@ -44,7 +44,8 @@ debtor_actor::behavior_type debtor(self_ptr<debtor_actor, debtor_state> self, fa
       reply.fail(make_error(errc::cancelled, "on request"));
       break;
     case fate::copy: {
-      auto copy = reply; // the first copy to go must not answer for the other
+      // The first copy to go must not answer for the other.
+      auto copy = reply; // NOLINT(performance-unnecessary-copy-initialization)
       self->state.kept = copy;
       break;
     }

@@ -52,7 +52,8 @@ public:
     } else if constexpr (std::is_enum_v<T>) {
       x = static_cast<T>(x == static_cast<T>(1) ? 0 : 1);
     } else if constexpr (std::is_integral_v<T>) {
-      x = static_cast<T>(1'000 + n_);
+      const auto number = 1'000 + n_;
+      x = static_cast<T>(number);
     } else if constexpr (std::is_same_v<T, std::string>) {
       x = "text " + std::to_string(n_);
     } else if constexpr (std::is_same_v<T, bytes>) {
