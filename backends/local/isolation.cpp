@@ -93,6 +93,25 @@ void add_system(std::vector<std::string>& argv, network_mode network) {
       add({"--ro-bind-try", file, file});
 }
 
+/// A command that runs as the host's uid 0 owns the kernel's settings in /proc, and the kernel asks for no more than
+/// that before it lets them be written; bubblewrap 0.8 covers them only where it may not write them itself. What they
+/// show is of the namespaces of who reads, so a mount of the host's is as good as the sandbox's own.
+void add_proc_covers(std::vector<std::string>& argv) {
+  const auto add = [&](std::initializer_list<std::string> words) { argv.insert(argv.end(), words); };
+  add({"--ro-bind", "/proc/sys", "/proc/sys"});
+  for (const std::string path : {"/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi",
+                                 "/proc/scsi", "/proc/mtrr", "/proc/pressure"})
+    add({"--ro-bind-try", path, path});
+  // What tells of the host's memory, keys and processes: a device on a mount without devices cannot even be opened.
+  for (const std::string path :
+       {"/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/timer_list", "/proc/sched_debug", "/proc/latency_stats",
+        "/proc/kmsg", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup"}) {
+    std::error_code ec;
+    if (fs::exists(path, ec)) // a place for a mount cannot be made in there
+      add({"--ro-bind", "/dev/null", path});
+  }
+}
+
 /// Runs a program to its end within ten seconds. Empty = it ended with 0; else why not.
 std::string try_program(std::vector<std::string> argv) {
   int pipe[2];
@@ -171,6 +190,7 @@ std::vector<std::string> guest_command(const isolation& x, const std::vector<mou
     add({"--unshare-net"});
   add_system(argv, x.network);
   add({"--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp"});
+  add_proc_covers(argv);
   add({"--ro-bind", x.guest, guest_inside});
   for (const auto& m : x.extra)
     add({"--ro-bind", m.host_root, m.virtual_root});
