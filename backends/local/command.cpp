@@ -34,9 +34,10 @@ command::~command() {
   }
 }
 
-void command::start_clock(std::function<void()> on_timeout) {
+void command::start_clock(std::function<void()> on_timeout, std::function<bool()> on_silence) {
   timer_.expires_after(plan_.timeout);
-  timer_.async_wait([weak = weak_from_this(), kill_group = std::move(on_timeout)](std::error_code ec) {
+  timer_.async_wait([weak = weak_from_this(), kill_group = std::move(on_timeout),
+                     silence = std::move(on_silence)](std::error_code ec) {
     const auto self = weak.lock();
     if (ec || !self || self->status_ || self->answered_)
       return;
@@ -46,11 +47,20 @@ void command::start_clock(std::function<void()> on_timeout) {
                                    "the command was not started within its time limit: this process may not open more "
                                    "files for those that run (see ulimit -n)"));
     kill_group();
-    self->timer_.expires_after(reap_limit);
-    self->timer_.async_wait([weak](std::error_code late) {
-      if (const auto again = weak.lock(); !late && again && !again->status_)
-        again->on_ended({exit_kind::signaled, SIGKILL});
-    });
+    self->await_death(silence);
+  });
+}
+
+void command::await_death(std::function<bool()> on_silence) {
+  timer_.expires_after(kill_limit);
+  timer_.async_wait([weak = weak_from_this(), silence = std::move(on_silence)](std::error_code ec) {
+    const auto self = weak.lock();
+    if (ec || !self || self->status_ || self->answered_)
+      return;
+    if (std::chrono::steady_clock::now() > self->started_ + self->plan_.timeout + reap_limit)
+      return self->on_ended({exit_kind::signaled, SIGKILL}); // it hangs in the kernel, its supervisor is well
+    if (silence())
+      self->await_death(silence);
   });
 }
 

@@ -11,6 +11,9 @@ namespace berth::local {
 /// How long a killed group may take to be reaped before the answer is given anyway (spec X37).
 inline constexpr std::chrono::seconds reap_limit{10};
 
+/// How long a supervisor may stay silent after it was told to kill a command at its limit.
+inline constexpr std::chrono::milliseconds kill_limit{700};
+
 /// Answers once. Its pipes are drained for as long as anybody holds their other ends, also after the answer: a
 /// background child never blocks on a full pipe. Loop thread only.
 class command : public std::enable_shared_from_this<command> {
@@ -23,8 +26,9 @@ public:
   [[nodiscard]] const command_plan& plan() const { return plan_; }
   [[nodiscard]] bool answered() const { return answered_; }
 
-  /// Starts the time limit; `on_timeout` must kill the group.
-  void start_clock(std::function<void()> on_timeout);
+  /// Starts the time limit; `on_timeout` must kill the group. Where its end is not told within kill_limit after that,
+  /// `on_silence` is called, and again as long as it answers true: wait on.
+  void start_clock(std::function<void()> on_timeout, std::function<bool()> on_silence);
 
   /// Makes the pipes and starts to drain them. Returns the write ends, or errno.
   caf::expected<std::pair<unique_fd, unique_fd>> make_pipes();
@@ -58,6 +62,7 @@ private:
   };
 
   channel& at(stream s) { return s == stream::out ? out_ : err_; }
+  void await_death(std::function<bool()> on_silence);
   void await_input(stream s);
   void drain(stream s);
   void keep(stream s, std::string_view data);

@@ -151,6 +151,7 @@ void guest_handle::await_notice() {
 }
 
 void guest_handle::on_notice(const guest::notice& x) {
+  heard_ = std::chrono::steady_clock::now();
   if (x.kind == guest::notice_kind::hello) {
     up_ = true;
     timer_.cancel();
@@ -207,11 +208,14 @@ void guest_handle::on_end() {
     complaint_.pop_back();
   ready(make_error(errc::backend_failure,
                    "the sandbox's supervisor ended at once" + (complaint_.empty() ? "" : ": " + complaint_)));
-  for (const auto& [number, c] : std::exchange(commands_, {}))
-    c->fail(make_error(errc::sandbox_gone, "it ended while the command ran"));
-  for (auto& f : std::exchange(stopped_, {}))
-    f();
+  // Before the commands' answers: who gets one and asks again must find it dead.
   if (auto f = std::exchange(plan_.on_gone, nullptr); f && was_up)
+    f();
+  const auto why = given_up_ ? "its supervisor did not answer, and was ended with all that ran in it"
+                             : "it ended while the command ran";
+  for (const auto& [number, c] : std::exchange(commands_, {}))
+    c->fail(make_error(errc::sandbox_gone, why));
+  for (auto& f : std::exchange(stopped_, {}))
     f();
 }
 
@@ -254,6 +258,21 @@ void guest_handle::kill_process() {
     ::syscall(SYS_pidfd_send_signal, process_.native_handle(), SIGKILL, nullptr, 0);
 }
 
+// A notice that waits to be read counts: on a loaded machine this thread may be the late one.
+bool guest_handle::is_heard() {
+  guest::notice x{};
+  return std::chrono::steady_clock::now() < heard_ + kill_limit
+         || (socket_.is_open()
+             && ::recv(socket_.native_handle(), &x, sizeof x, MSG_DONTWAIT | MSG_PEEK)
+                    == static_cast<ssize_t>(sizeof x));
+}
+
+// A supervisor that is stopped or hangs is not a sandbox any more: its end, which follows, fails what runs in it.
+void guest_handle::give_up() {
+  given_up_ = true;
+  kill_process();
+}
+
 void guest_handle::run(command_plan plan) {
   auto c = std::make_shared<command>(loop_, std::move(plan));
   if (gone_ || stopping_)
@@ -264,10 +283,19 @@ void guest_handle::run(command_plan plan) {
     if (const auto self = weak.lock())
       self->commands_.erase(number);
   });
-  c->start_clock([weak = weak_from_this(), number] {
-    if (const auto self = weak.lock())
-      self->signal(number, SIGKILL);
-  });
+  c->start_clock(
+      [weak = weak_from_this(), number] {
+        if (const auto self = weak.lock())
+          self->signal(number, SIGKILL);
+      },
+      [weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (self && self->is_heard())
+          return true;
+        if (self)
+          self->give_up();
+        return false;
+      });
   if (loop_.commands < loop_.command_limit && loop_.waiting.empty())
     return launch(c);
   loop_.waiting.emplace_back([weak = weak_from_this(), c] {

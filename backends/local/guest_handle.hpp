@@ -45,6 +45,8 @@ private:
   void on_end();
   void await_stderr();
   void launch(const std::shared_ptr<command>& c);
+  [[nodiscard]] bool is_heard();
+  void give_up();
   void signal(std::uint64_t number, int sig);
   void send(outgoing x);
   void flush();
@@ -63,6 +65,8 @@ private:
   std::unordered_map<std::uint64_t, std::shared_ptr<command>> commands_;
   std::deque<outgoing> outbox_;
   std::vector<std::function<void()>> stopped_;
+  std::chrono::steady_clock::time_point heard_; ///< its last notice
+  bool given_up_ = false;                       ///< killed because it did not answer
   bool up_ = false;
   bool stopping_ = false;
   bool gone_ = false;

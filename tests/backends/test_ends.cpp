@@ -2,6 +2,7 @@
 #include "harness.hpp"
 
 #include <csignal>
+#include <unistd.h>
 
 using namespace berth;
 using namespace berth::test;
@@ -130,6 +131,32 @@ BOOST_DATA_TEST_CASE(a_command_ends_with_its_client, both_modes, mode) {
   BOOST_REQUIRE(eventually([&] { return processes_with(seconds) >= 1; }));
   caf::anon_send_exit(*other, caf::exit_reason::kill);
   BOOST_TEST(!lost.get());
+  BOOST_TEST(eventually([&] { return processes_with(seconds) == 0; }));
+}
+
+BOOST_DATA_TEST_CASE(a_supervisor_that_is_frozen_is_given_up_at_the_limit_of_a_command, both_modes, mode) {
+  BERTH_NEEDS(mode);
+  sandbox box{mode};
+  // Whoever is the parent of a command is its supervisor; outside, that is the only process it has that can be found.
+  const auto seconds = unique_seconds();
+  execute x;
+  x.command = "exec sleep " + seconds;
+  x.timeout_ms = 2000;
+  const stopwatch watch;
+  auto answer = box.start(x);
+  BOOST_REQUIRE(eventually([&] { return processes_with(seconds) == 1; }));
+  const auto status = proc_text(std::to_string(pids_with(seconds).front()) + "/status");
+  const auto parent = std::stoi(status.substr(status.find("PPid:") + 5));
+  BOOST_REQUIRE(parent > 1 && parent != ::getpid());
+  BOOST_REQUIRE(::kill(parent, SIGSTOP) == 0);
+  const auto told = answer.get();
+  BOOST_TEST(watch.ms() >= 2000);
+  BOOST_TEST(watch.ms() < 3000);
+  BOOST_REQUIRE(!told);
+  BOOST_TEST(code_of(told.error()) == errc::sandbox_gone);
+  const auto probed = box.ask<probe_answer>(box.backend, probe_sandbox{box.made.id, box.made.instance});
+  BOOST_REQUIRE(probed);
+  BOOST_TEST(probed->state == health::dead);
   BOOST_TEST(eventually([&] { return processes_with(seconds) == 0; }));
 }
 
