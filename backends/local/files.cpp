@@ -13,6 +13,11 @@ namespace berth::local {
 namespace {
 
 caf::expected<std::string> read_whole(const mount_table& mounts, std::string_view path) {
+  // Opening a device may do something: what it is, is looked at first.
+  const auto seen = mounts.open(path, O_PATH);
+  struct stat kind {};
+  if (seen && ::fstat(seen->get(), &kind) == 0 && !S_ISREG(kind.st_mode) && !S_ISDIR(kind.st_mode))
+    return make_error(errc::invalid_argument, "'" + printable(path) + "' is not a regular file");
   // Without O_NONBLOCK the open of a FIFO would hold a file thread until somebody writes.
   auto fd = mounts.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!fd)

@@ -79,11 +79,8 @@ caf::expected<dir_listing> list_tree(const mount_table& mounts, const list_dir& 
     if (m.virtual_root.starts_with(prefix) && m.virtual_root != path)
       children.insert(m.virtual_root.substr(0, m.virtual_root.find('/', prefix.size())) + "/");
   auto fd = mounts.open(x.path, O_RDONLY | O_DIRECTORY);
-  if (!fd && (children.empty() || code_of(fd.error()) == errc::invalid_argument)) {
-    if (code_of(fd.error()) == errc::not_a_directory) // told like a missing one (L7)
-      return make_error(errc::path_missing, "'" + printable(x.path) + "' is not a directory");
+  if (!fd && (children.empty() || code_of(fd.error()) == errc::invalid_argument))
     return fd.error();
-  }
   const auto root = fd ? fd->get() : -1;
   lister out{root, prefix};
   if (fd && x.max_depth > 0)

@@ -61,8 +61,11 @@ caf::error file_error(int code, std::string_view path) {
   case EACCES:
   case EPERM:
     return make_error(errc::permission_denied, shown);
-  case EXDEV:
   case ELOOP:
+    return make_error(errc::permission_denied, shown + " leads into a loop of symbolic links, or through too many");
+  case ENXIO: // a socket, or a FIFO that nobody reads
+    return make_error(errc::invalid_argument, shown + " is not a regular file");
+  case EXDEV:
     return make_error(errc::permission_denied, shown + " leads out of the sandbox's directories");
   case EROFS:
     return make_error(errc::read_only, shown);

@@ -239,7 +239,7 @@ BOOST_DATA_TEST_CASE(l1_to_l8_listings, both_modes, mode) {
   BOOST_TEST(box.list(work, 0)->entries.empty());
   refused(box.list(work, -1), errc::invalid_argument, "max_depth");
   refused(box.list(work + "missing"), errc::path_missing, work + "missing");
-  refused(box.list(work + "a.txt"), errc::path_missing, work + "a.txt");
+  refused(box.list(work + "a.txt"), errc::not_a_directory, work + "a.txt"); // L7: missing is only what is missing
   BOOST_TEST(box.list("/mnt", 1)->entries == (list{"/mnt/acp-workspace/", "/mnt/user-data/"}));
   BOOST_TEST(box.list("/mnt/user-data", 1)->entries
              == (list{"/mnt/user-data/outputs/", "/mnt/user-data/uploads/", "/mnt/user-data/workspace/"}));
@@ -252,6 +252,22 @@ BOOST_DATA_TEST_CASE(what_is_not_supported_yet_says_so, both_modes, mode) {
   BOOST_REQUIRE(!glob);
   BOOST_TEST(code_of(glob.error()) == errc::unsupported);
   BOOST_TEST(context_of(glob.error()).find("glob_files") != std::string::npos);
+}
+
+BOOST_DATA_TEST_CASE(what_is_no_file_and_what_is_a_loop_is_told_as_such, both_modes, mode) {
+  BERTH_NEEDS(mode);
+  sandbox box{mode};
+  BOOST_REQUIRE(box.run("ln -s b a; ln -s a b; mkfifo fifo; python3 -c 'import socket; "
+                        "socket.socket(socket.AF_UNIX).bind(\"sock\")'")
+                    .status.code
+                == 0);
+  for (const std::string name : {"fifo", "sock"}) {
+    refused(box.read(work + name), errc::invalid_argument, work + name + "' is not a regular file");
+    refused(box.write(work + name, "x"), errc::invalid_argument, work + name + "' is not a regular file");
+    refused(box.list(work + name), errc::not_a_directory, work + name);
+  }
+  refused(box.read(work + "a"), errc::permission_denied, work + "a' leads into a loop");
+  refused(box.list(work + "a"), errc::permission_denied, work + "a' leads into a loop");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
