@@ -10,8 +10,10 @@ namespace berth::guest {
 inline constexpr int socket_fd = 3;
 /// A payload up to this size travels in the datagram; a larger one in a memfd sent along, so that it has no limit.
 inline constexpr std::size_t inline_limit = std::size_t{48} * 1024;
-/// The option that makes the supervisor exit at once: whether it can be started at all is what the probe asks.
+/// The option that makes the supervisor say who it is and exit: whether it can be started is what the probe asks. Its
+/// answer, on standard output, tells it from any other program that ends well.
 inline constexpr char check_option[] = "--check";
+inline constexpr char check_answer[] = "berth-guest: ready\n";
 /// The option of plain mode: the supervisor adopts what its commands leave behind.
 inline constexpr char adopt_option[] = "--adopt";
 

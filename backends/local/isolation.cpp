@@ -1,5 +1,6 @@
 #include "backends/local/isolation.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -112,8 +113,10 @@ void add_proc_covers(std::vector<std::string>& argv) {
   }
 }
 
-/// Runs a program to its end within ten seconds. Empty = it ended with 0; else why not.
-std::string try_program(std::vector<std::string> argv) {
+/// Starts the supervisor's check, with whatever is around it, and waits for ten seconds. Empty = it answered; else why
+/// not.
+std::string try_guest(std::vector<std::string> argv) {
+  argv.emplace_back(guest::check_option);
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0)
     return std::strerror(errno);
@@ -128,7 +131,7 @@ std::string try_program(std::vector<std::string> argv) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_RDWR, 0);
+  posix_spawn_file_actions_adddup2(&actions, write_end.get(), 1);
   posix_spawn_file_actions_adddup2(&actions, write_end.get(), 2);
   posix_spawn_file_actions_addclosefrom_np(&actions, 3);
   pid_t pid = -1;
@@ -144,17 +147,37 @@ std::string try_program(std::vector<std::string> argv) {
     ::kill(pid, SIGKILL); // our unreaped child: the pid is its own
   int status = 0;
   ::waitpid(pid, &status, 0);
-  if (in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-    return {};
   if (!in_time)
     return "it did not answer within 10 seconds";
   ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
   std::string text(500, '\0');
   const auto n = ::read(read_end.get(), text.data(), text.size());
   text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    return text.find(guest::check_answer) != std::string::npos ? "" : "it ended without starting berth's supervisor";
   if (const auto line = text.find('\n'); line != std::string::npos)
     text.resize(line);
   return text.empty() ? "it ended with status " + std::to_string(status) : text;
+}
+
+bool is_within(const fs::path& inner, const fs::path& outer) {
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
+/// Refuses a bind that would hide what a sandbox is made of, or show it what is not its own.
+caf::error check_bind(const fs::path& bind, const fs::path& host, const fs::path& data_dir) {
+  std::error_code ec;
+  const auto data = fs::weakly_canonical(fs::absolute(data_dir, ec), ec);
+  const fs::path asked{tidy(bind.lexically_normal().string())};
+  for (const auto& path : {asked, host})
+    for (const auto& taken : {fs::path{"/proc"}, fs::path{"/dev"}, fs::path{"/sys"}, fs::path{"/run/berth"},
+                              fs::path{"/mnt/user-data"}, fs::path{"/mnt/acp-workspace"}, data})
+      if (!taken.empty() && (is_within(path, taken) || is_within(taken, path)))
+        return make_error(errc::config_invalid,
+                          "bind '" + bind.string() + "' is not allowed: it is, holds or lies below '" + taken.string()
+                              + "'; not allowed are /, /proc, /dev, /sys, /run/berth, /mnt/user-data, "
+                                "/mnt/acp-workspace and the data directory, nor what holds them or lies below");
+  return {};
 }
 
 /// What the backend stands on whatever the isolation.
@@ -226,6 +249,10 @@ caf::expected<isolation> choose_isolation(const local_options& options) {
   if (!guest)
     return guest.error();
   out.guest = *guest;
+  if (const auto wrong = try_guest({out.guest}); !wrong.empty())
+    return make_error(errc::config_invalid, "guest '" + out.guest
+                                                + "' is not berth's supervisor, or does not run here (" + wrong
+                                                + "); name the program berth-guest of this version, or leave it out");
   auto shell = find_shell();
   if (!shell)
     return shell.error();
@@ -238,6 +265,8 @@ caf::expected<isolation> choose_isolation(const local_options& options) {
                         "bind '" + bind.string() + "': must be the absolute path of an existing directory");
     if (!fs::is_directory(host, ec))
       return make_error(errc::config_invalid, "bind '" + bind.string() + "' is not a directory");
+    if (auto e = check_bind(bind, host, options.data_dir))
+      return e;
     out.extra.push_back({tidy(bind.string()), host.string(), true});
   }
   if (options.isolation == isolation_mode::none) {
@@ -252,9 +281,7 @@ caf::expected<isolation> choose_isolation(const local_options& options) {
   } else {
     out.mode = isolation_mode::bubblewrap;
     out.bwrap = found.string();
-    auto argv = guest_command(out, {});
-    argv.emplace_back(guest::check_option);
-    why = try_program(std::move(argv));
+    why = try_guest(guest_command(out, {}));
   }
   if (why.empty()) {
     out.detail = std::string{"isolated by bubblewrap ("}
