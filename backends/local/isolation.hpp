@@ -16,8 +16,9 @@ struct isolation {
   std::string detail;       ///< for people: what was chosen, and why
 };
 
-/// Tries what the machine allows and chooses. Blocks for up to ten seconds. Errors: unsupported (why, and how to get
-/// it), config_invalid (a bind that is missing), command_not_found (no supervisor, no shell).
+/// Tries what the machine allows and chooses. Blocks for up to twenty seconds. Errors: unsupported (why, and how to get
+/// it), config_invalid (a bind that is missing or not allowed, a program that is not the supervisor),
+/// command_not_found (no supervisor, no shell).
 caf::expected<isolation> choose_isolation(const local_options& options);
 
 /// The command line that starts the supervisor of a sandbox with these mounts.
