@@ -103,7 +103,8 @@ private:
     if (node.IsNull())
       return; // a section whose keys are all commented out
     if (!node.IsMap()) {
-      const auto found = node.IsScalar() ? in_quotes(node.Scalar()) : noun_of(node);
+      // A whole document that is one text is some other file, given by mistake, which may hold a secret.
+      const auto found = !node.IsScalar() ? noun_of(node) : prefix.empty() ? "one text" : in_quotes(node.Scalar());
       return problem(node.Mark(), prefix.empty() ? "the document is " + found + ", not a mapping of keys"
                                                  : prefix + ": " + found + " is not a mapping of keys");
     }

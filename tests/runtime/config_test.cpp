@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_list_where_a_scalar_is_due_is_named) {
 BOOST_AUTO_TEST_CASE(a_scalar_where_a_section_is_due_is_named) {
   CHECK_SAYS(refusal("sandbox: 3"), "sandbox: '3' is not a mapping of keys");
   CHECK_SAYS(refusal("sandbox: {local: [x]}"), "sandbox.local: a list is not a mapping of keys");
-  CHECK_SAYS(refusal("just text"), "the document is 'just text', not a mapping of keys");
+  CHECK_SAYS(refusal("just text"), "the document is one text, not a mapping of keys");
   CHECK_SAYS(refusal("- a\n- b\n"), "the document is a list, not a mapping of keys");
 }
 
