@@ -1,8 +1,10 @@
 #include "tools/berth/session.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -78,8 +80,22 @@ caf::error session::connect_to(const std::string& address) {
   const auto at = parse_endpoint(address);
   if (!at)
     return at.error();
-  const progress shown{"connecting to the node on " + address};
-  auto found = connect(*system_, at->host, at->port);
+  progress shown{"connecting to the node on " + address};
+  std::optional<caf::expected<provider_actor>> found_there;
+  std::atomic<bool> answered{false};
+  // A thread, since a peer that accepts and then is silent keeps connect waiting, and a signal must not wait with it.
+  const std::jthread worker{[&] {
+    found_there = connect(*system_, at->host, at->port);
+    inbox_->post([&] { answered = true; });
+  }};
+  constexpr std::chrono::hours round{1}; // connect has the bound
+  while (!answered)
+    if (inbox_->run_until([&] { return answered.load(); }, round, true) == waited::signalled) {
+      shown.end();
+      // Nothing was asked of the node yet; an orderly end would wait for the silent peer.
+      ::_exit(128 + inbox_->signalled());
+    }
+  auto& found = *found_there;
   if (!found)
     return found.error();
   provider_ = std::move(*found);
