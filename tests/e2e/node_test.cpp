@@ -87,6 +87,40 @@ BOOST_AUTO_TEST_CASE(file_errors_say_what_and_where) {
   BOOST_TEST(w.berth({"read", "nobody/x", note}).status == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_file_that_is_no_text_is_read_as_bytes_and_names_are_printed_without_control_bytes) {
+  world w;
+  const auto node = w.start_node();
+  BOOST_TEST(w.berth({"acquire", "a/b"}).status == 0);
+  const std::string file = "/mnt/user-data/workspace/b";
+  BOOST_TEST(w.berth({"exec", "a/b", "--",
+                      "cd /mnt/user-data/workspace; printf '\\377\\000x' > b; touch \"$(printf "
+                      "'e\\033[2Je')\""})
+                 .status
+             == 0);
+  const auto text = w.berth({"read", "a/b", file});
+  BOOST_TEST(text.status == 1);
+  BOOST_TEST(holds(text.err, "--bytes"), text.err);
+  BOOST_TEST((w.berth({"read", "a/b", file, "--bytes"}).out == std::string{"\xff\0x", 3}));
+  const auto document = json::parse(w.berth({"read", "a/b", file, "--bytes", "--json"}).out);
+  BOOST_TEST(document["content"] == "/wB4");
+  BOOST_TEST(document["content_encoding"] == "base64");
+  const auto names = w.berth({"ls", "a/b", "/mnt/user-data/workspace"}).out;
+  BOOST_TEST(holds(names, "/e\\x1b[2Je\n"), names);
+}
+
+BOOST_AUTO_TEST_CASE(ctrl_c_while_a_node_does_not_answer_ends_at_once) {
+  world w;
+  const auto node = w.start_node();
+  node->signal(SIGSTOP);
+  const auto p = w.start({"list"}, {}, program::err_to::terminal);
+  BOOST_TEST(p->complains("connecting to the node"));
+  const auto before = std::chrono::steady_clock::now();
+  p->signal(SIGINT);
+  BOOST_TEST(p->wait().status == 130);
+  BOOST_TEST((std::chrono::steady_clock::now() - before < milliseconds{1500}));
+  node->signal(SIGCONT);
+}
+
 BOOST_AUTO_TEST_CASE(run_against_a_node_streams_and_leaves_the_sandbox_as_it_was_found) {
   world w;
   const auto node = w.start_node();

@@ -207,6 +207,10 @@ outcome world::berth(std::vector<std::string> args, const std::string& input, mi
   return start(std::move(args), input)->wait(bound);
 }
 
+outcome world::shell(const std::string& script, milliseconds bound) const {
+  return program{{"/bin/sh", "-c", script, BERTH_PROGRAM}, env}.wait(bound);
+}
+
 std::unique_ptr<program> world::start_node() {
   auto node = start({"node"});
   const std::string before = "ready on ";

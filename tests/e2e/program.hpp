@@ -79,6 +79,8 @@ public:
 
   /// Runs `berth ARGS...` to its end.
   outcome berth(std::vector<std::string> args, const std::string& input = {}, milliseconds bound = seconds{30}) const;
+  /// Runs a shell script to its end; `$0` in it is the program, and redirections are the shell's.
+  outcome shell(const std::string& script, milliseconds bound = seconds{30}) const;
   /// Starts `berth ARGS...`.
   [[nodiscard]] std::unique_ptr<program> start(std::vector<std::string> args, const std::string& input = {},
                                                program::err_to where = program::err_to::pipe) const;

@@ -92,6 +92,21 @@ BOOST_AUTO_TEST_CASE(ex2_ou5_a_command_over_its_limit_ends_with_124_and_its_outp
   BOOST_TEST(w.nothing_left(sleep));
 }
 
+BOOST_AUTO_TEST_CASE(a_short_time_limit_is_shown_as_it_was_given) {
+  const world w;
+  const auto x = w.berth(run_of({"sleep 60"}, {"--timeout", "0.001"}));
+  BOOST_TEST(x.status == 124);
+  BOOST_TEST(holds(x.err, "longer than 0.001 s\n"), x.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_note_of_berth_starts_on_a_line_of_its_own) {
+  const world w;
+  const auto x = w.berth(run_of({"printf half >&2; seq 1000"}, {"--output-cap", "100"}));
+  BOOST_TEST(holds(x.err, "half\nberth: stdout was cut"), x.err);
+  const auto y = w.berth(run_of({"echo whole >&2; seq 1000"}, {"--output-cap", "100"}));
+  BOOST_TEST(holds(y.err, "whole\nberth: stdout was cut"), y.err);
+}
+
 BOOST_AUTO_TEST_CASE(ou3_large_output_is_complete_and_the_status_follows_it) {
   const world w;
   const auto x = w.berth(run_of({"head -c 5000000 /dev/zero | tr '\\0' x; exit 3"}));

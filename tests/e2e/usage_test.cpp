@@ -69,6 +69,8 @@ BOOST_AUTO_TEST_CASE(usage_errors_are_one_line_with_status_2_and_125_where_other
       {"list", "--node", "10.0.0.1:7411"},
       {"list", "--node", "127.0.0.1:7411", "--embedded"},
       {"list", "--log-level", "loud"},
+      {"node", "--node", "127.0.0.1:7411"},
+      {"read", "a/b", "/x", "--bytes", "--lines", "1:2"},
   };
   for (const auto& args : wrong) {
     const auto x = w.berth(args);
@@ -132,6 +134,38 @@ BOOST_AUTO_TEST_CASE(with_json_an_error_is_a_document_on_standard_output) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(closed_standard_streams_neither_hang_nor_become_other_files) {
+  const world w;
+  const auto closed = w.shell("\"$0\" --embedded list >/dev/null 2>&- <&-", seconds{15});
+  BOOST_TEST(closed.status == 0);
+  const auto all = w.shell("\"$0\" --embedded list >&- 2>&- <&-", seconds{15});
+  BOOST_TEST(all.status == 1);
+  BOOST_TEST(w.shell("\"$0\" run --scope a/b -- 'exit 7' >/dev/null 2>&- <&-", seconds{15}).status == 7);
+  BOOST_TEST(w.nothing_left());
+}
+
+BOOST_AUTO_TEST_CASE(output_that_cannot_be_written_is_an_error_and_says_why) {
+  const world w;
+  const std::string read = "read --scope a/b /mnt/user-data/workspace/x";
+  BOOST_TEST(w.berth({"write", "a/b", "/mnt/user-data/workspace/x", "--content", "text"}).status == 0);
+  for (const auto& [command, status] : {std::pair{std::string{"--json run --scope a/b -- 'seq 1000000'"}, 125},
+                                        {"run --scope a/b -- 'seq 1000000'", 125},
+                                        {"--json list", 1},
+                                        {"list", 1},
+                                        {"--json acquire a/b", 1},
+                                        {"config", 1},
+                                        {"--version", 1},
+                                        {read, 1}}) {
+    const auto full = w.shell("\"$0\" " + command + " >/dev/full");
+    BOOST_TEST(full.status == status, command);
+    BOOST_TEST(holds(full.err, "berth: standard output: No space left on device\n"), command << ": " << full.err);
+    const auto closed = w.shell("\"$0\" " + command + " >&-");
+    BOOST_TEST(closed.status == status, command);
+    BOOST_TEST(holds(closed.err, "berth: standard output: Bad file descriptor\n"), command << ": " << closed.err);
+  }
+  BOOST_TEST(w.nothing_left());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(configuration)
@@ -161,6 +195,14 @@ BOOST_AUTO_TEST_CASE(an_unreadable_configuration_is_refused_with_the_reason) {
     ::chmod(closed.c_str(), 0);
     BOOST_TEST(holds(w.berth({"status", "--config", closed}).err, "Permission denied"));
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_no_configuration_is_not_repeated) {
+  const world w;
+  const auto x = w.berth({"status", "--config", w.file("key.pem", "hunter2-secret\n")});
+  BOOST_TEST(x.status == 1);
+  BOOST_TEST(holds(x.err, "not a mapping of keys"), x.err);
+  BOOST_TEST(!holds(x.err, "hunter2"), x.err);
 }
 
 BOOST_AUTO_TEST_CASE(a_data_directory_that_cannot_be_used_is_refused_with_the_reason) {

@@ -13,7 +13,14 @@ namespace berth::cli {
 
 namespace {
 
-// Enters the sandbox, asks it, leaves it, and hands the answer to `print`.
+// As with_advice, and what the command line has for a file that is no text.
+caf::error advise(const context& c, const caf::error& reason) {
+  if (code_of(reason) == errc::not_text && c.opts.what == command::read)
+    return make_error(errc::not_text, "'" + escaped(c.opts.path) + "': print it with 'berth read --bytes'");
+  return with_advice(c, reason);
+}
+
+// Enters the sandbox, asks it, leaves it, and hands the answer to `print`, which answers the exit status.
 template <class Reply, class Request, class Print>
 int ask_sandbox(const context& c, Request request, const char* doing, Print print) {
   auto place = workplace::enter(c, false);
@@ -26,8 +33,8 @@ int ask_sandbox(const context& c, Request request, const char* doing, Print prin
   if (const auto e = place->leave())
     print_note("the sandbox could not be released: " + explain(e));
   if (!reply)
-    return fail(c, with_advice(c, reply.error()));
-  return print(*reply) ? 0 : 1;
+    return fail(c, advise(c, reply.error()));
+  return print(*reply);
 }
 
 caf::expected<std::string> read_standard_input() {
@@ -56,6 +63,15 @@ caf::optional<T> to_caf(const std::optional<T>& x) {
 } // namespace
 
 int read(const context& c) {
+  if (c.opts.raw_bytes)
+    return ask_sandbox<file_content>(c, download_file{c.opts.path}, "reading", [&](const file_content& x) {
+      if (!c.opts.json)
+        return print_text(x.data.data);
+      return print_json({{"id", c.opts.who.id.value},
+                         {"path", c.opts.path},
+                         {"content", base64(x.data.data)},
+                         {"content_encoding", "base64"}});
+    });
   const read_file request{c.opts.path, to_caf(c.opts.first_line), to_caf(c.opts.last_line)};
   return ask_sandbox<file_content>(c, request, "reading", [&](const file_content& x) {
     if (!c.opts.json)
@@ -72,7 +88,9 @@ int write(const context& c) {
     return fail(c, content.error());
   const write_file request{c.opts.path, {std::move(*content)}, c.opts.append};
   return ask_sandbox<file_written>(c, request, "writing", [&](const file_written& x) {
-    return !c.opts.json || print_json({{"id", c.opts.who.id.value}, {"path", c.opts.path}, {"size", x.size}});
+    if (!c.opts.json)
+      return 0;
+    return print_json({{"id", c.opts.who.id.value}, {"path", c.opts.path}, {"size", x.size}});
   });
 }
 
@@ -82,7 +100,7 @@ int ls(const context& c) {
       return print_json({{"id", c.opts.who.id.value}, {"path", c.opts.path}, {"entries", x.entries}});
     std::string text;
     for (const auto& entry : x.entries)
-      text += entry + "\n";
+      text += escaped(entry) + "\n";
     return print_text(text);
   });
 }

@@ -65,15 +65,13 @@ int acquire(const context& c) {
     print_note((*link)->why_embedded()
                + ": the sandbox ends with this command; start a node with 'berth node' to keep it");
   if (c.opts.json)
-    print_json({{"id", lease->id.value},
-                {"scope", to_text(lease->owner_scope)},
-                {"origin", to_string(lease->origin)},
-                {"instance", lease->instance.value},
-                {"epoch", lease->epoch.value},
-                {"embedded", (*link)->embedded()}});
-  else
-    print_text(lease->id.value + "  " + to_text(lease->owner_scope) + "  " + to_string(lease->origin) + "\n");
-  return 0;
+    return print_json({{"id", lease->id.value},
+                       {"scope", to_text(lease->owner_scope)},
+                       {"origin", to_string(lease->origin)},
+                       {"instance", lease->instance.value},
+                       {"epoch", lease->epoch.value},
+                       {"embedded", (*link)->embedded()}});
+  return print_text(lease->id.value + "  " + to_text(lease->owner_scope) + "  " + to_string(lease->origin) + "\n");
 }
 
 int release(const context& c) {
@@ -87,12 +85,11 @@ int release(const context& c) {
   if (!done)
     return fail(c, done.error());
   if (c.opts.json)
-    print_json({{"id", c.opts.who.id.value}, {"state", to_string(done->state)}, {"interrupted", done->interrupted}});
-  else
-    print_text(c.opts.who.id.value + "  " + to_string(done->state)
-               + (done->interrupted > 0 ? "  " + std::to_string(done->interrupted) + " interrupted" : std::string{})
-               + "\n");
-  return 0;
+    return print_json(
+        {{"id", c.opts.who.id.value}, {"state", to_string(done->state)}, {"interrupted", done->interrupted}});
+  return print_text(
+      c.opts.who.id.value + "  " + to_string(done->state)
+      + (done->interrupted > 0 ? "  " + std::to_string(done->interrupted) + " interrupted" : std::string{}) + "\n");
 }
 
 int destroy(const context& c) {
@@ -118,10 +115,8 @@ int destroy(const context& c) {
     return fail(c, make_error(errc::sandbox_unknown, c.opts.who.text() + ": see 'berth list'"));
   }
   if (c.opts.json)
-    print_json({{"id", c.opts.who.id.value}, {"outcome", to_string(done->outcome)}});
-  else
-    print_text(c.opts.who.id.value + "  " + to_string(done->outcome) + "\n");
-  return 0;
+    return print_json({{"id", c.opts.who.id.value}, {"outcome", to_string(done->outcome)}});
+  return print_text(c.opts.who.id.value + "  " + to_string(done->outcome) + "\n");
 }
 
 int list(const context& c) {
@@ -135,13 +130,11 @@ int list(const context& c) {
     auto rows = nlohmann::ordered_json::array();
     for (const auto& s : tracked->sandboxes)
       rows.push_back(to_json(s));
-    print_json({{"sandboxes", rows}, {"embedded", (*link)->embedded()}});
-    return 0;
+    return print_json({{"sandboxes", rows}, {"embedded", (*link)->embedded()}});
   }
   if ((*link)->embedded())
     print_note((*link)->why_embedded() + ", so there are no sandboxes");
-  print_text(table(tracked->sandboxes));
-  return 0;
+  return print_text(table(tracked->sandboxes));
 }
 
 int status(const context& c) {
@@ -152,32 +145,30 @@ int status(const context& c) {
   if (!s)
     return fail(c, s.error());
   if (c.opts.json) {
-    print_json({{"node", s->node.value},
-                {"version", s->version},
-                {"embedded", (*link)->embedded()},
-                {"address", (*link)->embedded() ? std::string{} : (*link)->address()},
-                {"uptime_ms", s->uptime_ms},
-                {"backend", {{"kind", s->backend.kind}, {"detail", s->backend.detail}}},
-                {"store",
-                 {{"name", s->store.name},
-                  {"supports_cross_process", s->store.supports_cross_process},
-                  {"lease_time_ms", s->store.lease_time_ms}}},
-                {"tracked", s->tracked},
-                {"parked", s->parked},
-                {"slots", s->slots},
-                {"slots_used", s->slots_used},
-                {"waiting", s->waiting}});
-    return 0;
+    return print_json({{"node", s->node.value},
+                       {"version", s->version},
+                       {"embedded", (*link)->embedded()},
+                       {"address", (*link)->embedded() ? std::string{} : (*link)->address()},
+                       {"uptime_ms", s->uptime_ms},
+                       {"backend", {{"kind", s->backend.kind}, {"detail", s->backend.detail}}},
+                       {"store",
+                        {{"name", s->store.name},
+                         {"supports_cross_process", s->store.supports_cross_process},
+                         {"lease_time_ms", s->store.lease_time_ms}}},
+                       {"tracked", s->tracked},
+                       {"parked", s->parked},
+                       {"slots", s->slots},
+                       {"slots_used", s->slots_used},
+                       {"waiting", s->waiting}});
   }
   const auto where =
       (*link)->embedded() ? "embedded in this command; " + (*link)->why_embedded() : "listens on " + (*link)->address();
-  print_text("node:     " + s->node.value + "\n          " + where + "\nversion:  " + s->version
-             + "\nuptime:   " + human_time(s->uptime_ms) + "\nbackend:  " + s->backend.kind + ": " + s->backend.detail
-             + "\nstore:    " + s->store.name + ", lease time " + human_time(s->store.lease_time_ms)
-             + (s->store.supports_cross_process ? "" : ", this node only")
-             + "\nslots:    " + std::to_string(s->slots_used) + " of " + std::to_string(s->slots) + " used, "
-             + std::to_string(s->parked) + " parked, " + std::to_string(s->waiting) + " waiting\n");
-  return 0;
+  return print_text("node:     " + s->node.value + "\n          " + where + "\nversion:  " + s->version
+                    + "\nuptime:   " + human_time(s->uptime_ms) + "\nbackend:  " + s->backend.kind + ": "
+                    + s->backend.detail + "\nstore:    " + s->store.name + ", lease time "
+                    + human_time(s->store.lease_time_ms) + (s->store.supports_cross_process ? "" : ", this node only")
+                    + "\nslots:    " + std::to_string(s->slots_used) + " of " + std::to_string(s->slots) + " used, "
+                    + std::to_string(s->parked) + " parked, " + std::to_string(s->waiting) + " waiting\n");
 }
 
 } // namespace berth::cli

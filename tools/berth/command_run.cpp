@@ -1,6 +1,8 @@
 // run and exec: a command in a sandbox, its output as it comes.
 #include <array>
+#include <utility>
 
+#include <cerrno>
 #include <csignal>
 #include <unistd.h>
 
@@ -36,33 +38,50 @@ public:
     print(stream::err, 0, x.err.data);
     if (!silent_)
       for (const auto from : {stream::out, stream::err})
-        if (const auto total = from == stream::out ? x.out_total : x.err_total; total > printed(from) && !closed(from))
-          print_note("std" + to_string(from) + " was cut: " + std::to_string(printed(from)) + " of "
-                     + std::to_string(total) + " bytes are shown (see --output-cap)");
+        if (const auto total = from == stream::out ? x.out_total : x.err_total;
+            total > printed(from) && closed(from) == 0)
+          note("std" + to_string(from) + " was cut: " + std::to_string(printed(from)) + " of " + std::to_string(total)
+               + " bytes are shown (see --output-cap)");
   }
 
-  // Nobody reads standard output any more.
-  [[nodiscard]] bool broken() const { return closed_[0]; }
+  // What keeps standard output from being written, as errno; 0 while it can be.
+  [[nodiscard]] int broken() const { return closed_[0]; }
+
+  // A line of our own on standard error, not glued to the command's last one.
+  void note(std::string_view text) {
+    finish_line();
+    print_note(text);
+  }
+
+  // Ends the line that the command left unfinished on standard error.
+  void finish_line() {
+    if (std::exchange(mid_line_, false))
+      write_all(STDERR_FILENO, "\n", give_up_);
+  }
 
 private:
   std::int64_t& printed(stream from) { return printed_[static_cast<std::size_t>(from)]; }
-  bool& closed(stream from) { return closed_[static_cast<std::size_t>(from)]; }
+  int& closed(stream from) { return closed_[static_cast<std::size_t>(from)]; }
 
   void print(stream from, std::int64_t offset, std::string_view data) {
     auto& at = printed(from);
-    if (silent_ || closed(from) || offset + static_cast<std::int64_t>(data.size()) <= at)
+    if (silent_ || closed(from) != 0 || offset + static_cast<std::int64_t>(data.size()) <= at)
       return;
     if (offset < at)
       data.remove_prefix(static_cast<std::size_t>(at - offset));
     at = std::max(at, offset) + static_cast<std::int64_t>(data.size());
-    if (!write_all(from == stream::out ? STDOUT_FILENO : STDERR_FILENO, data, give_up_) && !give_up_())
-      closed(from) = true;
+    const auto failed = write_all(from == stream::out ? STDOUT_FILENO : STDERR_FILENO, data, give_up_);
+    if (failed != 0 && failed != ECANCELED)
+      closed(from) = failed;
+    if (from == stream::err)
+      mid_line_ = closed(from) == 0 && !data.ends_with('\n');
   }
 
   bool silent_;
   std::function<bool()> give_up_;
   std::array<std::int64_t, 2> printed_{};
-  std::array<bool, 2> closed_{};
+  std::array<int, 2> closed_{}; // errno
+  bool mid_line_ = false;
 };
 
 // What the user sees of a running command: a sign of life until the first output, then the output.
@@ -86,7 +105,7 @@ int status_of(const exit_status& x) {
   return own_failure;
 }
 
-void print_result(const workplace& place, const context& c, const executed& x, int status) {
+int print_result(const workplace& place, const context& c, const executed& x, int status) {
   nlohmann::ordered_json document{{"id", c.opts.who.id.value}};
   if (const auto& lease = place.lease())
     document["origin"] = to_string(lease->origin);
@@ -98,7 +117,7 @@ void print_result(const workplace& place, const context& c, const executed& x, i
   document["stdout_total"] = x.out_total;
   put_bytes(document, "stderr", x.err);
   document["stderr_total"] = x.err_total;
-  print_json(document);
+  return print_json(document, own_failure);
 }
 
 // Runs the command in the sandbox. A signal, or a reader of our output that went away, ends it.
@@ -121,7 +140,7 @@ int execute_in(workplace& place, const context& c) {
     view->shown.end();
     view->out.take(chunk);
   });
-  const auto enough = [&] { return pending.done() || out.broken(); };
+  const auto enough = [&] { return pending.done() || out.broken() != 0; };
   const auto why = c.events->run_until(enough, bound + slack, true);
   auto rest = bound;
   if (!pending.done()) {
@@ -136,21 +155,29 @@ int execute_in(workplace& place, const context& c) {
   view->shown.end();
   if (why == waited::signalled)
     return signal_base + c.events->signalled();
-  if (out.broken())
-    return signal_base + SIGPIPE; // what the shell reports of a program that a closed pipe ended
-  if (!result)
+  const auto unwritten = [&] {
+    out.finish_line();
+    return output_failed(out.broken(), own_failure);
+  };
+  if (out.broken() != 0)
+    return unwritten();
+  if (!result) {
+    out.finish_line();
     return fail(c, with_advice(c, result.error()), own_failure);
+  }
   out.complete(*result);
-  if (out.broken())
-    return signal_base + SIGPIPE;
+  if (out.broken() != 0)
+    return unwritten();
   const auto status = status_of(result->status);
-  if (c.opts.json)
-    print_result(place, c, *result, status);
-  else if (result->status.kind == exit_kind::timed_out)
-    print_note("the command was killed: it ran longer than "
-               + (c.opts.timeout_ms ? human_time(*c.opts.timeout_ms) : std::string{"the configured limit"}));
+  if (c.opts.json) {
+    const auto printed = print_result(place, c, *result, status);
+    return printed == 0 ? status : printed;
+  }
+  if (result->status.kind == exit_kind::timed_out)
+    out.note("the command was killed: it ran longer than "
+             + (c.opts.timeout_ms ? exact_time(*c.opts.timeout_ms) : std::string{"the configured limit"}));
   else if (result->status.kind == exit_kind::cancelled)
-    print_note("the command was ended: its sandbox was released or destroyed meanwhile");
+    out.note("the command was ended: its sandbox was released or destroyed meanwhile");
   return status;
 }
 

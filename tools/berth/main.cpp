@@ -100,6 +100,7 @@ int fail(const context& c, const caf::error& reason, int status) {
 } // namespace berth::cli
 
 int main(int argc, char** argv) {
+  berth::cli::reserve_standard_streams();
   try {
     return berth::cli::run(argc, argv);
   } catch (const std::exception& e) {

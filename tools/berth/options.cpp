@@ -140,6 +140,8 @@ caf::error check(const raw_options& raw, const CLI::App& app, const std::vector<
   if (auto e = check_global(raw, app, to))
     return e;
   const auto& sub = *app.get_subcommands().front();
+  if (to.what == command::node && to.node)
+    return usage("--node names a running node to talk to; where 'berth node' itself listens is the key node.listen");
   if (to.what != command::node && to.what != command::list && to.what != command::status && to.what != command::config)
     if (auto e = check_target(raw, to))
       return e;
@@ -168,6 +170,8 @@ caf::error check(const raw_options& raw, const CLI::App& app, const std::vector<
     if (auto e = check_env(raw, to))
       return e;
   }
+  if (to.raw_bytes && sub.count("--lines") > 0)
+    return usage("--bytes and --lines exclude each other: only text has lines");
   if (to.what == command::read && sub.count("--lines") > 0)
     if (auto e = check_lines(raw.lines, to))
       return e;
@@ -236,6 +240,7 @@ void add_commands(CLI::App& app, raw_options& raw, options& to) {
   auto* read = with_target(add("read", command::read, "Print a file of a sandbox"), "");
   read->add_option("path", raw.path, "Absolute path in the sandbox");
   read->add_option("--lines", raw.lines, "Only these lines, from 1, both included")->type_name("A:B");
+  read->add_flag("--bytes", to.raw_bytes, "The whole file as it is, text or not; below /mnt/user-data only");
   auto* write = with_target(add("write", command::write, "Write a file in a sandbox, from standard input"), "");
   write->add_option("path", raw.path, "Absolute path in the sandbox");
   write->add_flag("--append", to.append, "Add at the end");
@@ -325,8 +330,7 @@ parsed parse(int argc, char** argv) {
     app.parse(own, argv);
   } catch (const CLI::CallForHelp&) {
     const auto subs = app.get_subcommands();
-    print_text(subs.empty() ? app.help() : subs.front()->help("berth"));
-    result.exit_status = 0;
+    result.exit_status = print_text(subs.empty() ? app.help() : subs.front()->help("berth"));
     return result;
   } catch (const CLI::ParseError& e) {
     for (int i = 1; i < own; ++i)
@@ -334,8 +338,7 @@ parsed parse(int argc, char** argv) {
     return complain(named(), usage(std::string{e.what()} + " (see berth --help)"));
   }
   if (raw.version) {
-    print_text("berth " + std::string{version()} + "\n");
-    result.exit_status = 0;
+    result.exit_status = print_text("berth " + std::string{version()} + "\n");
     return result;
   }
   if (app.get_subcommands().empty())

@@ -40,6 +40,7 @@ struct options {
   std::string path;
   std::optional<std::int64_t> first_line;
   std::optional<std::int64_t> last_line;
+  bool raw_bytes = false; ///< read: the whole file as it is, not as text
   bool append = false;
   std::optional<std::string> content; ///< write: none = standard input
   std::int32_t depth = 2;

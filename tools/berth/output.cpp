@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -21,31 +24,51 @@ std::string one_line(std::string text) {
 
 } // namespace
 
-bool write_all(int descriptor, std::string_view data, const std::function<bool()>& give_up) {
+void reserve_standard_streams() {
+  // The wrong way round on purpose: what is read or written there must fail, as it would on a closed one.
+  for (const auto& [descriptor, mode] :
+       {std::pair{STDIN_FILENO, O_WRONLY}, std::pair{STDOUT_FILENO, O_RDONLY}, std::pair{STDERR_FILENO, O_RDONLY}})
+    if (::fcntl(descriptor, F_GETFD) < 0) [[maybe_unused]]
+      const auto lowest = ::open("/dev/null", mode);
+}
+
+int write_all(int descriptor, std::string_view data, const std::function<bool()>& give_up) {
   // A pipe that poll calls writable takes this much without blocking, so that a reader who stopped reading cannot keep
   // us from ending.
   constexpr std::size_t piece = 4096;
   while (!data.empty()) {
     pollfd ready{descriptor, POLLOUT, 0};
     const auto writable = ::poll(&ready, 1, 100);
+    if (writable < 0 && errno != EINTR && errno != EAGAIN)
+      return errno;
     if (writable <= 0) {
       if (give_up && give_up())
-        return false;
+        return ECANCELED;
       continue;
     }
     const auto n = ::write(descriptor, data.data(), std::min(data.size(), piece));
     if (n >= 0)
       data.remove_prefix(static_cast<std::size_t>(n));
     else if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)
-      return false;
+      return errno;
   }
-  return true;
+  return 0;
 }
 
-bool print_text(std::string_view text) { return write_all(STDOUT_FILENO, text); }
+int output_failed(int error, int failure) {
+  if (error == EPIPE)
+    return 128 + SIGPIPE;
+  print_note(std::string{"standard output: "} + std::strerror(error));
+  return failure;
+}
 
-bool print_json(const nlohmann::ordered_json& document) {
-  return print_text(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+int print_text(std::string_view text, int failure) {
+  const auto error = write_all(STDOUT_FILENO, text);
+  return error == 0 ? 0 : output_failed(error, failure);
+}
+
+int print_json(const nlohmann::ordered_json& document, int failure) {
+  return print_text(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n", failure);
 }
 
 void print_error(bool json, const caf::error& reason) {
@@ -98,6 +121,31 @@ void put_bytes(nlohmann::ordered_json& document, const std::string& name, const 
   const auto text = is_utf8(value.data);
   document[name] = text ? value.data : base64(value.data);
   document[name + "_encoding"] = text ? "utf-8" : "base64";
+}
+
+std::string escaped(std::string_view text) {
+  const auto readable = is_utf8(text);
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f && (byte < 0x80 || readable)) {
+      result += c;
+      continue;
+    }
+    std::array<char, 8> code{};
+    std::snprintf(code.data(), code.size(), "\\x%02x", byte);
+    result += code.data();
+  }
+  return result;
+}
+
+std::string exact_time(std::int64_t ms) {
+  auto text = std::to_string(ms / 1000);
+  if (ms % 1000 != 0) {
+    text += "." + std::to_string(1000 + ms % 1000).substr(1);
+    text.erase(text.find_last_not_of('0') + 1);
+  }
+  return text + " s";
 }
 
 std::string human_time(std::int64_t ms) {
